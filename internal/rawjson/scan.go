@@ -1,0 +1,385 @@
+package rawjson
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// Bounds limit what one text may hold. A zero field means the default of the
+// table of limits (L11, L12), so that no caller is unbounded by omission.
+type Bounds struct {
+	Depth int // of nested arrays and objects
+	Keys  int // members of one object
+	Items int // items of one array
+}
+
+// The defaults of Bounds, and the bound on the digits of one number, which
+// nobody needs to raise.
+const (
+	DefaultDepth = 512
+	DefaultKeys  = 100_000
+	DefaultItems = 1_000_000
+	maxDigits    = 1024
+)
+
+// The bounds that a text can exceed. A SyntaxError wraps one of them when the
+// text is JSON but more than we take; errors.Is tells the two apart.
+var (
+	ErrDepth  = errors.New("nested too deep")
+	ErrKeys   = errors.New("too many members in one object")
+	ErrItems  = errors.New("too many items in one array")
+	ErrDigits = errors.New("a number of too many digits")
+)
+
+// A SyntaxError says where and why a text was refused. It quotes none of it.
+type SyntaxError struct {
+	Offset int    // of the byte that could not be taken
+	Reason string // in the words of RFC 8259
+	Bound  error  // ErrDepth and its like, or nil when the text is not JSON
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
+}
+
+func (e *SyntaxError) Unwrap() error { return e.Bound }
+
+// Check reports whether data is one JSON value with nothing but white space
+// around it. The error is a *SyntaxError.
+func Check(data []byte, b Bounds) error {
+	s := newScanner(data, b)
+	_, err := s.whole(nil)
+	return err
+}
+
+// Split checks data, which must be one object, and returns its members. The
+// whole text is validated in the same pass. The error is a *SyntaxError.
+func Split(data []byte, b Bounds) (Object, error) {
+	s := newScanner(data, b)
+	if i := s.space(0); i < len(data) && data[i] != '{' {
+		// Valid JSON of another kind and plain garbage are told apart: callers
+		// answer them with different codes.
+		if _, err := s.whole(nil); err != nil {
+			return nil, err
+		}
+		return nil, ErrNotObject
+	}
+	object := make(Object, 0, 8)
+	if _, err := s.whole(&object); err != nil {
+		return nil, err
+	}
+	return object, nil
+}
+
+// ErrNotObject is returned by Split for a valid value of another kind.
+var ErrNotObject = errors.New("not an object")
+
+type scanner struct {
+	data  []byte
+	depth int
+	b     Bounds
+	err   *SyntaxError
+}
+
+func newScanner(data []byte, b Bounds) *scanner {
+	if b.Depth == 0 {
+		b.Depth = DefaultDepth
+	}
+	if b.Keys == 0 {
+		b.Keys = DefaultKeys
+	}
+	if b.Items == 0 {
+		b.Items = DefaultItems
+	}
+	return &scanner{data: data, b: b}
+}
+
+// whole scans the text from end to end. A non-nil members collects the members
+// of the outermost object.
+func (s *scanner) whole(members *Object) (int, error) {
+	i := s.value(s.space(0), members)
+	if i >= 0 {
+		if i = s.space(i); i < len(s.data) {
+			i = s.fail(i, "more than one value")
+		}
+	}
+	if s.err != nil {
+		return 0, s.err
+	}
+	return i, nil
+}
+
+// fail records the first fault and returns -1, which every caller passes up.
+func (s *scanner) fail(i int, reason string) int {
+	if s.err == nil {
+		if i >= len(s.data) {
+			reason = "unexpected end"
+		}
+		s.err = &SyntaxError{Offset: i, Reason: reason}
+	}
+	return -1
+}
+
+func (s *scanner) exceed(i int, bound error) int {
+	if s.err == nil {
+		s.err = &SyntaxError{Offset: i, Reason: bound.Error(), Bound: bound}
+	}
+	return -1
+}
+
+func (s *scanner) space(i int) int {
+	for i < len(s.data) {
+		switch s.data[i] {
+		case ' ', '\t', '\r', '\n':
+			i++
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// value scans the value that starts at i and returns the index behind it.
+func (s *scanner) value(i int, members *Object) int {
+	if i >= len(s.data) {
+		return s.fail(i, "unexpected end")
+	}
+	switch c := s.data[i]; {
+	case c == '"':
+		return s.str(i)
+	case c == '{':
+		return s.object(i, members)
+	case c == '[':
+		return s.array(i)
+	case c == '-' || '0' <= c && c <= '9':
+		return s.number(i)
+	case c == 't':
+		return s.word(i, "true")
+	case c == 'f':
+		return s.word(i, "false")
+	case c == 'n':
+		return s.word(i, "null")
+	default:
+		return s.fail(i, "a value must begin here")
+	}
+}
+
+func (s *scanner) word(i int, w string) int {
+	for k := range len(w) {
+		if i+k >= len(s.data) || s.data[i+k] != w[k] {
+			return s.fail(i+k, "a broken "+w)
+		}
+	}
+	return i + len(w)
+}
+
+func (s *scanner) object(i int, members *Object) int {
+	if s.depth++; s.depth > s.b.Depth {
+		return s.exceed(i, ErrDepth)
+	}
+	i = s.space(i + 1)
+	if i < len(s.data) && s.data[i] == '}' {
+		s.depth--
+		return i + 1
+	}
+	for n := 1; ; n++ {
+		if n > s.b.Keys {
+			return s.exceed(i, ErrKeys)
+		}
+		if i >= len(s.data) || s.data[i] != '"' {
+			return s.fail(i, "a member name must begin here")
+		}
+		key := i
+		if i = s.str(i); i < 0 {
+			return i
+		}
+		name := s.data[key:i]
+		if i = s.space(i); i >= len(s.data) || s.data[i] != ':' {
+			return s.fail(i, "a colon must stand here")
+		}
+		start := s.space(i + 1)
+		if i = s.value(start, nil); i < 0 {
+			return i
+		}
+		if members != nil {
+			*members = append(*members, Member{Key: name, Value: s.data[start:i:i]})
+		}
+		if i = s.space(i); i >= len(s.data) {
+			return s.fail(i, "unexpected end")
+		}
+		switch s.data[i] {
+		case ',':
+			i = s.space(i + 1)
+		case '}':
+			s.depth--
+			return i + 1
+		default:
+			return s.fail(i, "a comma or a closing brace must stand here")
+		}
+	}
+}
+
+func (s *scanner) array(i int) int {
+	if s.depth++; s.depth > s.b.Depth {
+		return s.exceed(i, ErrDepth)
+	}
+	i = s.space(i + 1)
+	if i < len(s.data) && s.data[i] == ']' {
+		s.depth--
+		return i + 1
+	}
+	for n := 1; ; n++ {
+		if n > s.b.Items {
+			return s.exceed(i, ErrItems)
+		}
+		if i = s.value(i, nil); i < 0 {
+			return i
+		}
+		if i = s.space(i); i >= len(s.data) {
+			return s.fail(i, "unexpected end")
+		}
+		switch s.data[i] {
+		case ',':
+			i = s.space(i + 1)
+		case ']':
+			s.depth--
+			return i + 1
+		default:
+			return s.fail(i, "a comma or a closing bracket must stand here")
+		}
+	}
+}
+
+func (s *scanner) number(start int) int {
+	i := start
+	if s.data[i] == '-' {
+		i++
+	}
+	switch {
+	case i < len(s.data) && s.data[i] == '0':
+		i++
+	case i < len(s.data) && '1' <= s.data[i] && s.data[i] <= '9':
+		i = s.digits(i)
+	default:
+		return s.fail(i, "a digit must stand here")
+	}
+	if i < len(s.data) && s.data[i] == '.' {
+		if next := s.digits(i + 1); next > i+1 {
+			i = next
+		} else {
+			return s.fail(i+1, "a digit must stand here")
+		}
+	}
+	if i < len(s.data) && (s.data[i] == 'e' || s.data[i] == 'E') {
+		i++
+		if i < len(s.data) && (s.data[i] == '+' || s.data[i] == '-') {
+			i++
+		}
+		if next := s.digits(i); next > i {
+			i = next
+		} else {
+			return s.fail(i, "a digit must stand here")
+		}
+	}
+	if i-start > maxDigits {
+		return s.exceed(start, ErrDigits)
+	}
+	return i
+}
+
+func (s *scanner) digits(i int) int {
+	for i < len(s.data) && '0' <= s.data[i] && s.data[i] <= '9' {
+		i++
+	}
+	return i
+}
+
+// str scans the string whose opening quote is at i.
+func (s *scanner) str(i int) int {
+	data := s.data
+	i++
+	for {
+		i = plain(data, i)
+		if i >= len(data) {
+			return s.fail(i, "unexpected end")
+		}
+		switch c := data[i]; {
+		case c == '"':
+			return i + 1
+		case c == '\\':
+			if i = s.escape(i); i < 0 {
+				return i
+			}
+		case c < 0x20:
+			return s.fail(i, "a control character in a string")
+		default: // not ASCII
+			_, size := utf8.DecodeRune(data[i:])
+			if size == 1 {
+				return s.fail(i, "invalid UTF-8")
+			}
+			i += size
+		}
+	}
+}
+
+func (s *scanner) escape(i int) int {
+	if i+1 >= len(s.data) {
+		return s.fail(i+1, "unexpected end")
+	}
+	switch s.data[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2
+	case 'u':
+		for k := i + 2; k < i+6; k++ {
+			if k >= len(s.data) || hexDigit(s.data[k]) < 0 {
+				return s.fail(k, "four hexadecimal digits must stand here")
+			}
+		}
+		return i + 6
+	default:
+		return s.fail(i+1, "an unknown escape")
+	}
+}
+
+// plain returns the index of the first byte at or behind i that is not plain
+// ASCII text inside a string: a quote, a backslash, a control character, or a
+// byte of a multi-byte rune. It looks at eight bytes at a time, since most of
+// what passes through here is text of tool results.
+func plain(data []byte, i int) int {
+	const (
+		ones  = 0x0101010101010101
+		highs = 0x8080808080808080
+	)
+	for i+8 <= len(data) {
+		w := binary.LittleEndian.Uint64(data[i:])
+		quote := w ^ (ones * '"')
+		slash := w ^ (ones * '\\')
+		// A byte's high bit is set in hit when the byte is zero in quote or
+		// slash, below 0x20 in w, or above 0x7f in w. Borrows can only set bits
+		// above the first true hit, and only the first is used.
+		hit := ((quote - ones) &^ quote) | ((slash - ones) &^ slash) | ((w - ones*0x20) &^ w) | w
+		if hit &= highs; hit != 0 {
+			return i + bits.TrailingZeros64(hit)/8
+		}
+		i += 8
+	}
+	for i < len(data) && data[i] != '"' && data[i] != '\\' && 0x20 <= data[i] && data[i] < utf8.RuneSelf {
+		i++
+	}
+	return i
+}
+
+func hexDigit(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c && c <= 'f':
+		return int(c-'a') + 10
+	case 'A' <= c && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}

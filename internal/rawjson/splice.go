@@ -1,0 +1,146 @@
+package rawjson
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Text returns the text of a valid JSON string, or "" for a value of another
+// kind. A lone surrogate becomes U+FFFD, since Go text cannot hold one.
+func Text(valid []byte) string {
+	if len(valid) < 2 || valid[0] != '"' {
+		return ""
+	}
+	inner := valid[1 : len(valid)-1]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return string(inner)
+	}
+	out := make([]byte, 0, len(inner))
+	for i := 0; i < len(inner); {
+		if inner[i] != '\\' {
+			next := bytes.IndexByte(inner[i:], '\\')
+			if next < 0 {
+				next = len(inner) - i
+			}
+			out = append(out, inner[i:i+next]...)
+			i += next
+			continue
+		}
+		switch c := inner[i+1]; c {
+		case 'u':
+			r := hex4(inner[i+2:])
+			i += 6
+			if utf16.IsSurrogate(r) {
+				if i+6 <= len(inner) && inner[i] == '\\' && inner[i+1] == 'u' {
+					if pair := utf16.DecodeRune(r, hex4(inner[i+2:])); pair != utf8.RuneError {
+						r = pair
+						i += 6
+					}
+				}
+			}
+			out = utf8.AppendRune(out, r) // a lone surrogate is appended as U+FFFD
+		default:
+			out = append(out, unescaped[c])
+			i += 2
+		}
+	}
+	return string(out)
+}
+
+var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+func hex4(b []byte) rune {
+	var r rune
+	for _, c := range b[:4] {
+		r = r<<4 | rune(hexDigit(c))
+	}
+	return r
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends s as a JSON string. Only what RFC 8259 requires is
+// escaped (and U+2028, U+2029, which some readers take for line ends); invalid
+// UTF-8 becomes U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	dst = AppendInner(dst, s)
+	return append(dst, '"')
+}
+
+// AppendInner appends s as the inside of a JSON string, without the quotes, so
+// that texts can be joined without decoding what they are joined to.
+func AppendInner(dst []byte, s string) []byte {
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			switch {
+			case r == utf8.RuneError && size == 1:
+				dst = append(append(dst, s[start:i]...), "\ufffd"...)
+				start = i + size
+			case r == '\u2028' || r == '\u2029':
+				dst = append(append(dst, s[start:i]...), '\\', 'u', '2', '0', '2', hexDigits[r&0xf])
+				start = i + size
+			}
+			i += size
+			continue
+		}
+		if c >= 0x20 && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+		}
+		i++
+		start = i
+	}
+	return append(dst, s[start:]...)
+}
+
+// Quote returns s as a JSON string.
+func Quote(s string) []byte { return AppendString(make([]byte, 0, len(s)+2), s) }
+
+// AppendLine appends valid JSON on one line: CR and LF, which a valid text can
+// only hold between its tokens, are left out, all else is kept as it is.
+func AppendLine(dst, valid []byte) []byte {
+	for {
+		i := bytes.IndexAny(valid, "\r\n")
+		if i < 0 {
+			return append(dst, valid...)
+		}
+		dst = append(dst, valid[:i]...)
+		valid = valid[i+1:]
+	}
+}
+
+// AppendQuoted appends the valid JSON text as the inside of a JSON string, so
+// that one document can be carried as text in another. CR and LF between its
+// tokens are left out.
+func AppendQuoted(dst, valid []byte) []byte {
+	for _, c := range valid {
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\r', '\n':
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
