@@ -49,8 +49,8 @@ type Link struct {
 
 // A Request is one JSON-RPC request, ready to send.
 type Request struct {
-	Link    *Link  // for the handshake itself: a Link with the revision it offers
-	ID      int64  // unique among the requests of this Session
+	Link    *Link // for the handshake itself: a Link with the revision it offers
+	ID      int64 // unique among the requests of this Session
 	Method  string
 	Name    string        // what Mcp-Name mirrors: the name or uri of the call; "" for none
 	Headers []ParamHeader // Mcp-Param-* of the call's arguments, for revisions that mirror them
@@ -79,7 +79,7 @@ type Notification struct {
 
 // A Response is the answer to one request. Exactly one of Result and Err is set.
 type Response struct {
-	Result  []byte        // valid JSON, as it came
+	Result  []byte // valid JSON, as it came
 	Err     *ServerError
 	Status  int           // the HTTP status, 0 for other carriers
 	Session redact.Secret // the session that the answer to the handshake opened

@@ -85,9 +85,9 @@ type Tool struct {
 
 // A Call is one invocation of a tool.
 type Call struct {
-	Tool      string // the tool's name without the pack id
-	Arguments Raw    // an object
-	Run       string // which run of the host the call belongs to; "" for a run of its own
+	Tool      string        // the tool's name without the pack id
+	Arguments Raw           // an object
+	Run       string        // which run of the host the call belongs to; "" for a run of its own
 	Timeout   time.Duration // 0 for the pack's own; can only shorten it
 
 	// Progress receives the progress of the call, in order, from one goroutine
