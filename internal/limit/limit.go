@@ -167,7 +167,7 @@ func (t Table) Time(n Name) time.Duration {
 func (t Table) With(setting string) (Table, error) {
 	text, value, ok := strings.Cut(setting, "=")
 	if !ok {
-		return t, fmt.Errorf("limit %q: want NAME=VALUE, as in %s=%s", setting, HostLine, HostLine.Row().format(32*mib))
+		return t, fmt.Errorf("limit %q: want NAME=VALUE, as in %s=%s", setting, HostLine, HostLine.Row().Format(32*mib))
 	}
 	for _, row := range rows {
 		if row.Text != text {
@@ -178,7 +178,7 @@ func (t Table) With(setting string) (Table, error) {
 			return t, fmt.Errorf("limit %s: %q is no %s", text, value, row.Unit.wanted())
 		}
 		if v < row.Min || v > row.Max {
-			return t, fmt.Errorf("limit %s: %s is outside %s to %s", text, row.format(v), row.format(row.Min), row.format(row.Max))
+			return t, fmt.Errorf("limit %s: %s is outside %s to %s", text, row.Format(v), row.Format(row.Min), row.Format(row.Max))
 		}
 		next := make(map[Name]int64, len(t.overrides)+1)
 		for n, v := range t.overrides {
@@ -197,7 +197,7 @@ func (t Table) With(setting string) (Table, error) {
 }
 
 // Format shows the limit's value in this Table as a user may write it.
-func (t Table) Format(n Name) string { return rows[n].format(int64(t.Int(n))) }
+func (t Table) Format(n Name) string { return rows[n].Format(int64(t.Int(n))) }
 
 // Exceeded returns the error for a limit that was hit. where says what hit it,
 // in the words of the one who has to act ("the answer", "server entry").
@@ -255,7 +255,8 @@ func (r Row) parse(s string) (int64, error) {
 	return v * factor, err
 }
 
-func (r Row) format(v int64) string {
+// Format shows a value of this limit as a user may write it.
+func (r Row) Format(v int64) string {
 	switch r.Unit {
 	case Duration:
 		return (time.Duration(v) * time.Millisecond).String()

@@ -4,9 +4,10 @@
 // copy. That keeps key order, number spelling, nulls and escapes as they were
 // written, which encoding/json cannot, and costs a fraction of its time.
 //
-// Functions that take unknown bytes are Check, Split and their errors; functions
-// that take a `valid` argument (Members, Elements, Text, ...) rely on such a
-// check having passed and never fail on bytes that passed it.
+// Unknown bytes go to Check or Split, or, where they are too many to be kept, to
+// an IDFinder; functions that take a `valid` argument (Members, Elements, Text,
+// ...) rely on such a check having passed and never fail on bytes that passed it.
 //
-// The package imports nothing of toolhost and keeps no state.
+// The package imports nothing of toolhost and keeps no state: all its functions
+// may be called from any goroutine.
 package rawjson

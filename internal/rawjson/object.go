@@ -1,5 +1,7 @@
 package rawjson
 
+import "bytes"
+
 // A Kind is the kind of a JSON value.
 type Kind byte
 
@@ -64,14 +66,16 @@ func (o Object) Get(name string) []byte {
 	return nil
 }
 
-// is compares without unescaping where the name is written plainly, as nearly
-// all names are.
+// is compares without unescaping where the name holds no escape, as nearly all
+// names do.
 func (m Member) is(name string) bool {
-	if inner := m.Key[1 : len(m.Key)-1]; plain(inner, 0) == len(inner) {
-		return string(inner) == name
+	if !escaped(m.Key) {
+		return string(m.Key[1:len(m.Key)-1]) == name
 	}
 	return m.Name() == name
 }
+
+func escaped(str []byte) bool { return bytes.IndexByte(str, '\\') >= 0 }
 
 // Opt returns the value of the member of that name, or nil when it is absent or
 // null, which most optional members treat alike.
@@ -83,9 +87,9 @@ func (o Object) Opt(name string) []byte {
 }
 
 // Duplicate returns the first name that stands twice in the object. Names are
-// compared unescaped: "m" and "m" are the same name.
+// compared unescaped: "m" and "\u006d" are the same name.
 func (o Object) Duplicate() (string, bool) {
-	if len(o) <= 16 {
+	if len(o) <= 16 { // below that, comparing all pairs costs less than a map
 		for i := range o {
 			for k := range i {
 				if sameKey(o[i].Key, o[k].Key) {
@@ -111,16 +115,7 @@ func sameKey(a, b []byte) bool {
 		return true
 	}
 	// Only an escape can make differently written names equal.
-	return (hasEscape(a) || hasEscape(b)) && Text(a) == Text(b)
-}
-
-func hasEscape(b []byte) bool {
-	for _, c := range b {
-		if c == '\\' {
-			return true
-		}
-	}
-	return false
+	return (escaped(a) || escaped(b)) && Text(a) == Text(b)
 }
 
 // Members splits a valid object, or returns nil for a valid value of another
@@ -194,22 +189,23 @@ func skip(valid []byte, i int) int {
 	return i
 }
 
+// skipString returns the index behind the valid string that starts at i. The
+// string ends at the first quote with an even number of backslashes before it.
 func skipString(valid []byte, i int) int {
-	for i++; i < len(valid); {
-		i = plain(valid, i)
-		if i >= len(valid) {
-			break
+	for i++; ; {
+		n := bytes.IndexByte(valid[i:], '"')
+		if n < 0 {
+			return len(valid)
 		}
-		switch valid[i] {
-		case '"':
-			return i + 1
-		case '\\':
-			i += 2
-		default:
-			i++
+		i += n + 1
+		slashes := 0
+		for k := i - 2; valid[k] == '\\'; k-- {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return i
 		}
 	}
-	return len(valid)
 }
 
 var delimiter = [256]bool{',': true, ']': true, '}': true, ' ': true, '\t': true, '\r': true, '\n': true, ':': true}

@@ -16,8 +16,8 @@ type Bounds struct {
 	Items int // items of one array
 }
 
-// The defaults of Bounds, and the bound on the digits of one number, which
-// nobody needs to raise.
+// The defaults of Bounds, and the bound on the digits of one number, those of
+// its exponent included, which nobody needs to raise.
 const (
 	DefaultDepth = 512
 	DefaultKeys  = 100_000
@@ -56,7 +56,8 @@ func Check(data []byte, b Bounds) error {
 }
 
 // Split checks data, which must be one object, and returns its members. The
-// whole text is validated in the same pass. The error is a *SyntaxError.
+// whole text is validated in the same pass. The error is a *SyntaxError, or
+// ErrNotObject for a valid value of another kind.
 func Split(data []byte, b Bounds) (Object, error) {
 	s := newScanner(data, b)
 	if i := s.space(0); i < len(data) && data[i] != '{' {
@@ -196,7 +197,7 @@ func (s *scanner) object(i int, members *Object) int {
 		if i = s.str(i); i < 0 {
 			return i
 		}
-		name := s.data[key:i]
+		name := s.data[key:i:i]
 		if i = s.space(i); i >= len(s.data) || s.data[i] != ':' {
 			return s.fail(i, "a colon must stand here")
 		}
@@ -254,45 +255,47 @@ func (s *scanner) array(i int) int {
 }
 
 func (s *scanner) number(start int) int {
-	i := start
+	i, marks := start, 0 // marks counts what is no digit
 	if s.data[i] == '-' {
 		i++
+		marks++
 	}
-	switch {
-	case i < len(s.data) && s.data[i] == '0':
+	if i < len(s.data) && s.data[i] == '0' {
 		i++
-	case i < len(s.data) && '1' <= s.data[i] && s.data[i] <= '9':
-		i = s.digits(i)
-	default:
-		return s.fail(i, "a digit must stand here")
+	} else if i = s.digits(i); i < 0 {
+		return i
 	}
 	if i < len(s.data) && s.data[i] == '.' {
-		if next := s.digits(i + 1); next > i+1 {
-			i = next
-		} else {
-			return s.fail(i+1, "a digit must stand here")
+		marks++
+		if i = s.digits(i + 1); i < 0 {
+			return i
 		}
 	}
 	if i < len(s.data) && (s.data[i] == 'e' || s.data[i] == 'E') {
 		i++
+		marks++
 		if i < len(s.data) && (s.data[i] == '+' || s.data[i] == '-') {
 			i++
+			marks++
 		}
-		if next := s.digits(i); next > i {
-			i = next
-		} else {
-			return s.fail(i, "a digit must stand here")
+		if i = s.digits(i); i < 0 {
+			return i
 		}
 	}
-	if i-start > maxDigits {
+	if i-start-marks > maxDigits {
 		return s.exceed(start, ErrDigits)
 	}
 	return i
 }
 
-func (s *scanner) digits(i int) int {
+// digits scans one digit or more.
+func (s *scanner) digits(start int) int {
+	i := start
 	for i < len(s.data) && '0' <= s.data[i] && s.data[i] <= '9' {
 		i++
+	}
+	if i == start {
+		return s.fail(i, "a digit must stand here")
 	}
 	return i
 }
@@ -310,38 +313,62 @@ func (s *scanner) str(i int) int {
 		case c == '"':
 			return i + 1
 		case c == '\\':
-			if i = s.escape(i); i < 0 {
-				return i
+			// Escapes come in rows where one document is text in another.
+			for i < len(data) && data[i] == '\\' {
+				if i = s.escape(i); i < 0 {
+					return i
+				}
 			}
 		case c < 0x20:
 			return s.fail(i, "a control character in a string")
-		default: // not ASCII
-			_, size := utf8.DecodeRune(data[i:])
+		default:
+			if i = s.runes(i); i < 0 {
+				return i
+			}
+		}
+	}
+}
+
+// runes scans the multi-byte runes from i on, which mostly come in rows. Those
+// of two and three bytes, nearly all that are written, are told without a call;
+// utf8 judges the rest.
+func (s *scanner) runes(i int) int {
+	for i < len(s.data) && s.data[i] >= utf8.RuneSelf {
+		rest := s.data[i:]
+		switch c := rest[0]; {
+		case len(rest) >= 2 && 0xc2 <= c && c <= 0xdf && rest[1]&0xc0 == 0x80:
+			i += 2
+		case len(rest) >= 3 && 0xe1 <= c && c <= 0xef && c != 0xed && rest[1]&0xc0 == 0x80 && rest[2]&0xc0 == 0x80:
+			i += 3
+		default:
+			_, size := utf8.DecodeRune(rest)
 			if size == 1 {
 				return s.fail(i, "invalid UTF-8")
 			}
 			i += size
 		}
 	}
+	return i
 }
 
+// escape scans the escape whose backslash is at i.
 func (s *scanner) escape(i int) int {
-	if i+1 >= len(s.data) {
-		return s.fail(i+1, "unexpected end")
-	}
-	switch s.data[i+1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+	if i+1 < len(s.data) && unescaped[s.data[i+1]] != 0 {
 		return i + 2
-	case 'u':
-		for k := i + 2; k < i+6; k++ {
-			if k >= len(s.data) || hexDigit(s.data[k]) < 0 {
-				return s.fail(k, "four hexadecimal digits must stand here")
-			}
-		}
-		return i + 6
-	default:
+	}
+	return s.longEscape(i)
+}
+
+func (s *scanner) longEscape(i int) int {
+	if i+1 >= len(s.data) || s.data[i+1] != 'u' {
 		return s.fail(i+1, "an unknown escape")
 	}
+	for k := i + 2; k < i+6; k++ {
+		if k >= len(s.data) || hexDigit(s.data[k]) < 0 {
+			return s.fail(k, "four hexadecimal digits must stand here")
+		}
+	}
+	return i + 6
 }
 
 // plain returns the index of the first byte at or behind i that is not plain
