@@ -2,12 +2,21 @@
 // know: httpmcp and stdiomcp implement its Transport.
 //
 // It owns the entries of an mcp.json (Entry), the table of protocol revisions
-// (Revision), the handshake of both eras, the listing and calling of tools
-// (Session), the reading of results (Content) and the waits between attempts
-// (Policy). It opens no connection, starts no process and imports neither
-// net/http nor os/exec, which a test proves.
+// (Revision), the handshake of both eras (Connect), the listing and calling of
+// tools (Session), the reading of results (CallResult) and the waits between
+// attempts (Policy). It opens no connection, starts no process and imports
+// neither net/http nor os/exec, which a test proves. It fetches nothing that a
+// server names: schemas, their $ref included, are data.
 //
-// A Session's methods may be called from any goroutine. Its errors are
-// *WireError (the carrier failed), *ServerError (the server answered with a
-// JSON-RPC error) and *limit.Error; package pack's kinds are chosen by the packs.
+// The package starts no goroutine. A Session's methods may be called from any
+// goroutine; what a server says during a call is delivered on a goroutine of the
+// carrier, one message at a time.
+//
+// Errors: an entry is refused with a *Refusal. A Session fails with a *WireError
+// (no answer, or none that can be read), a *ServerError (the server's own
+// JSON-RPC error), an *InputError (the server wants input that we cannot give),
+// an *ArgumentError (the call cannot be made with these arguments), a
+// *limit.Error, or the cause of the context. Only the text of a *ServerError is
+// the server's: it has to be scrubbed before it is shown. Package pack's kinds
+// are chosen by the packs.
 package mcpclient

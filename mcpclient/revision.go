@@ -16,7 +16,6 @@ type Revision struct {
 	MetaPerRequest  bool // every request carries version, client and capabilities in _meta
 	StandardHeaders bool // Mcp-Method, Mcp-Name and Mcp-Param-* mirror the body
 	InputRequired   bool // results may be input_required; resultType is read
-	Structured      bool // results may carry structuredContent and resource links
 }
 
 // revisions are the rows, newest first, which is the order of preference.
@@ -27,17 +26,16 @@ var revisions = []*Revision{
 		MetaPerRequest:  true,
 		StandardHeaders: true,
 		InputRequired:   true,
-		Structured:      true,
 	},
 	{
 		Name:      "2025-11-25",
 		Handshake: true, Session: true, VersionHeader: true, Resume: true,
-		ListenByGet: true, ServerRequests: true, CancelMessage: true, Structured: true,
+		ListenByGet: true, ServerRequests: true, CancelMessage: true,
 	},
 	{
 		Name:      "2025-06-18",
 		Handshake: true, Session: true, VersionHeader: true, Resume: true,
-		ListenByGet: true, ServerRequests: true, CancelMessage: true, Structured: true,
+		ListenByGet: true, ServerRequests: true, CancelMessage: true,
 	},
 	{
 		Name:      "2025-03-26",

@@ -15,14 +15,17 @@ import (
 // All methods may be called from any goroutine, many at once.
 type Transport interface {
 	// RoundTrip sends a request and returns its answer, which may carry a
-	// JSON-RPC error. Messages of the server that come before the answer go to
-	// h, one at a time, on the calling goroutine. The error is a *WireError,
-	// a *limit.Error, or ctx's cause.
+	// JSON-RPC error. Notifications that come before the answer go to h, one at
+	// a time, on the calling goroutine; requests of the server on goroutines of
+	// their own, since the answer may wait for theirs. The error is a
+	// *WireError, a *limit.Error, or ctx's cause.
 	//
 	// When ctx ends, RoundTrip returns at once. A request that the server may
 	// have begun is then cancelled as the revision says: by closing its
 	// response stream, or by notifications/cancelled sent behind the caller's
-	// back on a context of its own. A request with NoCancel is left alone.
+	// back on a context of its own. A request with NoCancel is left alone, and so
+	// is one whose ctx ends with a *WireError as its cause: that is the server's
+	// own word that it has ended the request.
 	RoundTrip(ctx context.Context, req *Request, h Handler) (*Response, error)
 
 	// Notify sends a notification and returns when the server has taken it.

@@ -12,6 +12,6 @@
 // appears here.
 //
 // Errors that leave a pack are *Error with a Kind of a closed set. The package
-// starts no goroutine of its own; a pack's background work runs on the Runtime
-// that the host gives it.
+// starts no goroutine but those in which CloseAll closes the packs; a pack's
+// background work runs on the Runtime that the host gives it.
 package pack

@@ -30,6 +30,14 @@ type Host struct {
 	// Message carries a log message that belongs to no call. It never blocks.
 	// Nil when the host did not declare log.
 	Message func(Message)
+
+	// Ask puts a question to the host's user and waits for the answer, which
+	// may take minutes: a deadline of the caller's own stands still meanwhile.
+	// When ctx ends the question is withdrawn. A question of a kind that the
+	// host did not declare is declined unasked. The error is an *Error: ctx
+	// ended, or the host is gone. Nil when the host declared no kind.
+	Ask  func(ctx context.Context, q *Question) (*Answer, error)
+	Asks map[QuestionKind]bool // the kinds that the host declared
 }
 
 // A Runtime starts background work that ends with the process.

@@ -85,6 +85,7 @@ type Tool struct {
 
 // A Call is one invocation of a tool.
 type Call struct {
+	ID        Raw           // the host's id of the invoke, for Question.Invoke
 	Tool      string        // the tool's name without the pack id
 	Arguments Raw           // an object
 	Run       string        // which run of the host the call belongs to; "" for a run of its own

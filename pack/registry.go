@@ -63,6 +63,11 @@ type Instance struct {
 	ID   string
 	Info Info
 	Pack
+
+	// closing is nil until someone closes the pack; guarded by Registry.mu. It
+	// is closed when the pack has closed, and err is then what it said.
+	closing chan struct{}
+	err     error
 }
 
 // Construct builds the named pack under id ("" for the pack's own) with config
@@ -86,19 +91,29 @@ func (r *Registry) Construct(name, id string, config Raw, host *Host) (*Instance
 	}
 	p, err := row.info.New(id, config, host)
 	if err != nil {
-		e := AsError(err)
+		e := *AsError(err)
 		e.Kind = KindUnavailable
-		return nil, e
+		return nil, &e
 	}
 	instance := &Instance{ID: id, Info: row.info, Pack: p}
 	r.live[id] = instance
 	return instance, nil
 }
 
-// Get returns the pack that lives under id, or an *Error of kind Unavailable.
+// Get returns the pack that lives under id and is not being closed, or an *Error
+// of kind Unavailable.
 func (r *Registry) Get(id string) (*Instance, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	instance, err := r.find(id)
+	if err == nil && instance.closing != nil {
+		return nil, Errorf(KindUnavailable, "the pack %q is being closed", id)
+	}
+	return instance, err
+}
+
+// find returns the pack that has the id. Its caller holds mu.
+func (r *Registry) find(id string) (*Instance, error) {
 	if instance, ok := r.live[id]; ok {
 		return instance, nil
 	}
@@ -123,35 +138,58 @@ func (r *Registry) Invoke(ctx context.Context, tool string, call *Call) (*Result
 	return instance.Invoke(ctx, call)
 }
 
-// Close closes the pack that lives under id. The id is free when Close returns,
-// whatever it returns.
+// Close closes the pack that lives under id, once: whoever comes second waits for
+// the first, until ctx ends. The id is free when the pack has closed, whatever it
+// says.
 func (r *Registry) Close(ctx context.Context, id string) error {
-	instance, err := r.Get(id)
+	r.mu.Lock()
+	instance, err := r.find(id)
 	if err != nil {
+		r.mu.Unlock()
 		return err
 	}
+	if instance.closing != nil {
+		r.mu.Unlock()
+		select {
+		case <-instance.closing:
+			return instance.err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	instance.closing = make(chan struct{})
+	r.mu.Unlock()
+
 	defer func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.live[id] == instance {
-			delete(r.live, id)
-		}
+		delete(r.live, id)
+		close(instance.closing)
 	}()
-	return instance.Pack.Close(ctx)
+	instance.err = instance.Pack.Close(ctx)
+	return instance.err
 }
 
 // CloseAll closes every pack side by side and returns when all are closed or ctx
-// has ended.
+// has ended, whichever comes first: a pack that does not end in time is left
+// behind.
 func (r *Registry) CloseAll(ctx context.Context) error {
 	r.mu.Lock()
 	ids := slices.Sorted(maps.Keys(r.live))
 	r.mu.Unlock()
-	errs := make([]error, len(ids))
-	var wg sync.WaitGroup
-	for i, id := range ids {
-		wg.Go(func() { errs[i] = r.Close(ctx, id) })
+	results := make(chan error, len(ids))
+	for _, id := range ids {
+		go func() { results <- r.Close(ctx, id) }()
 	}
-	wg.Wait()
+	var errs []error
+	for range ids {
+		select {
+		case err := <-results:
+			errs = append(errs, err)
+		case <-ctx.Done():
+			return errors.Join(append(errs, ctx.Err())...)
+		}
+	}
 	return errors.Join(errs...)
 }
 

@@ -1,0 +1,210 @@
+package fakeserver
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Row replaces the reply to one request.
+type Row struct {
+	HTTP   string // "POST" when empty
+	Method string // JSON-RPC method; "" for GET, DELETE and responses
+	Nth    int    // which request of this kind, from 1; 0 for all that no other row takes
+	Reply  Reply
+}
+
+// A Reply is what goes out instead of the healthy reply. In Body and Chunks the
+// text %ID% stands for the id of the request, as it was written.
+type Reply struct {
+	After  time.Duration     // wait before anything else
+	Status int               // 0 for 200
+	Header map[string]string // Content-Type defaults to JSON for a Body, event-stream for Chunks
+	Body   string
+	Chunks []Chunk // written one by one, each flushed; see Event
+	Hold   bool    // after the last chunk keep the stream open until the client or Close ends it
+
+	Drop    bool             // close the connection: without a reply, or in the middle of Chunks
+	Healthy bool             // after After, answer as the healthy server does
+	Func    http.HandlerFunc // anything else; the body of the request can be read again
+}
+
+// A Chunk is a piece of a stream.
+type Chunk struct {
+	After time.Duration // wait before it is written
+	Text  string
+}
+
+// Event returns a chunk with one event that carries message, which may have
+// several lines.
+func Event(message string) Chunk { return Chunk{Text: eventText(message)} }
+
+// eventText writes a message as an event: one data field for each of its lines.
+func eventText(message string) string {
+	message = strings.ReplaceAll(message, "\r\n", "\n")
+	message = strings.ReplaceAll(message, "\r", "\n")
+	return "event: message\ndata: " + strings.ReplaceAll(message, "\n", "\ndata: ") + "\n\n"
+}
+
+// Result returns a JSON-RPC response to the request with result, for a Body or
+// an Event.
+func Result(result string) string {
+	return `{"jsonrpc":"2.0","id":%ID%,"result":` + result + `}`
+}
+
+// Fault returns a JSON-RPC error response to the request.
+func Fault(code int, message string) string {
+	return `{"jsonrpc":"2.0","id":%ID%,"error":{"code":` + strconv.Itoa(code) + `,"message":` + quote(message) + `}}`
+}
+
+func (r Row) String() string {
+	which := "every"
+	if r.Nth > 0 {
+		which = "number " + strconv.Itoa(r.Nth)
+	}
+	return fmt.Sprintf("%s %q, %s", r.HTTP, r.Method, which)
+}
+
+// script holds the rows and which of them have been used.
+type script struct {
+	rows []Row
+	mu   sync.Mutex
+	used []bool // by row; guarded by mu
+}
+
+func newScript(rows []Row) *script {
+	s := &script{rows: make([]Row, len(rows)), used: make([]bool, len(rows))}
+	for i, row := range rows {
+		if row.HTTP == "" {
+			row.HTTP = http.MethodPost
+		}
+		s.rows[i] = row
+	}
+	return s
+}
+
+// take returns the row for the nth request of its kind, or nil. A row with that
+// number goes before one for all.
+func (s *script) take(httpMethod, method string, nth int) *Row {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := -1
+	for i, row := range s.rows {
+		if row.HTTP != httpMethod || row.Method != method {
+			continue
+		}
+		if row.Nth == nth {
+			found = i
+			break
+		}
+		if row.Nth == 0 && found < 0 {
+			found = i
+		}
+	}
+	if found < 0 {
+		return nil
+	}
+	s.used[found] = true
+	return &s.rows[found]
+}
+
+func (s *script) unused() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for i, used := range s.used {
+		if !used {
+			names = append(names, s.rows[i].String())
+		}
+	}
+	return names
+}
+
+// play writes the reply.
+func (r *Reply) play(x *exchange) {
+	if !x.pause(r.After) {
+		return
+	}
+	switch {
+	case r.Healthy:
+		x.serve()
+		return
+	case r.Func != nil:
+		r.Func(x.w, x.r)
+		return
+	case r.Drop && len(r.Chunks) == 0:
+		panic(http.ErrAbortHandler)
+	}
+	x.head(r)
+	if len(r.Chunks) == 0 {
+		io.WriteString(x.w, x.fill(r.Body))
+		return
+	}
+	for _, chunk := range r.Chunks {
+		if !x.pause(chunk.After) {
+			return
+		}
+		x.chunk(x.fill(chunk.Text))
+	}
+	if r.Hold {
+		x.hold()
+	}
+	if r.Drop {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// head writes the status and the headers of a scripted reply.
+func (x *exchange) head(r *Reply) {
+	header := x.w.Header()
+	switch {
+	case len(r.Chunks) > 0:
+		header.Set("Content-Type", "text/event-stream")
+	case r.Body != "":
+		header.Set("Content-Type", "application/json")
+	}
+	for name, value := range r.Header {
+		header.Set(name, value)
+	}
+	status := r.Status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	x.w.WriteHeader(status)
+}
+
+func (x *exchange) fill(text string) string {
+	id := "null"
+	if len(x.msg.ID) > 0 {
+		id = string(x.msg.ID)
+	}
+	return strings.ReplaceAll(text, "%ID%", id)
+}
+
+// pause waits and reports whether the reply is still wanted.
+func (x *exchange) pause(d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-x.r.Context().Done():
+	case <-x.s.ctx.Done():
+	}
+	return false
+}
+
+// hold waits until the client or Close ends the request.
+func (x *exchange) hold() {
+	select {
+	case <-x.r.Context().Done():
+	case <-x.s.ctx.Done():
+	}
+}

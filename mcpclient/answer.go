@@ -1,0 +1,142 @@
+package mcpclient
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
+)
+
+// An outgoing is a request of the session itself, which no call waits for.
+type outgoing struct {
+	method   string
+	params   params
+	noCancel bool
+}
+
+// send sends a request without side effects and returns its answer.
+func (s *Session) send(ctx context.Context, link *Link, out outgoing) (*Response, error) {
+	id := s.ids.Add(1)
+	return s.t.RoundTrip(ctx, &Request{
+		Link:       link,
+		ID:         id,
+		Method:     out.method,
+		Body:       s.parts.request(link.Revision, id, out.method, out.params),
+		Repeatable: true,
+		NoCancel:   out.noCancel,
+	}, &inbound{s: s, link: link})
+}
+
+// readResult splits a result. The members that the caller reads must not stand
+// twice: what stands between us and the server may have read the other one.
+func readResult(method string, result []byte, reads ...string) (rawjson.Object, error) {
+	if rawjson.KindOf(result) != rawjson.Dict {
+		return nil, malformed(method, notA("the result", result, rawjson.Dict))
+	}
+	object := rawjson.Members(result)
+	if key, twice := duplicateOf(object, reads...); twice {
+		return nil, malformed(method, key+" stands twice in the result")
+	}
+	return object, nil
+}
+
+// duplicateOf returns the first of the names that stands twice in the object.
+func duplicateOf(object rawjson.Object, names ...string) (string, bool) {
+	var seen uint
+	for _, m := range object {
+		i := slices.Index(names, m.Name())
+		if i < 0 {
+			continue
+		}
+		if seen&(1<<i) != 0 {
+			return names[i], true
+		}
+		seen |= 1 << i
+	}
+	return "", false
+}
+
+// malformed returns the error for an answer that is JSON but not what the
+// specification says. The server has acted on the request.
+func malformed(method, why string) *WireError {
+	return &WireError{Op: method, Reason: "malformed answer to " + method + ": " + why, Delivered: "yes"}
+}
+
+// complete returns nil for a result that is final. Revisions that know
+// resultType give it the values complete and input_required; absent means
+// complete, and an unknown value makes the result invalid (2026-07-28
+// basic/index, "ResultType").
+func complete(method string, rev *Revision, result rawjson.Object) error {
+	value := result.Opt("resultType")
+	if !rev.InputRequired || value == nil {
+		return nil
+	}
+	switch rawjson.Text(value) {
+	case "complete":
+		return nil
+	case "input_required":
+		if method == methodCall {
+			return inputError(result)
+		}
+		return malformed(method, "input_required is no answer to it")
+	default:
+		return malformed(method, "its resultType is unknown")
+	}
+}
+
+// An InputError says that a tool cannot go on without input that this client has
+// no way to give. The call has had no other effect than the server tells.
+type InputError struct {
+	Wants []string // what the server asks for, in MCP's own words, which are safe to show
+}
+
+func (e *InputError) Error() string {
+	if len(e.Wants) == 0 {
+		return "the tool asks to be called again with its own state, which this client does not do"
+	}
+	return "the tool asks for input that this client cannot give: " + strings.Join(e.Wants, ", ")
+}
+
+// inputRequests are the requests that an input_required result may hold
+// (2026-07-28 basic/patterns/mrtr).
+var inputRequests = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
+
+func inputError(result rawjson.Object) *InputError {
+	e := new(InputError)
+	for _, m := range rawjson.Members(result.Get("inputRequests")) {
+		want := rawjson.Text(rawjson.Members(m.Value).Get("method"))
+		if !slices.Contains(inputRequests, want) {
+			want = "something unknown"
+		}
+		if !slices.Contains(e.Wants, want) {
+			e.Wants = append(e.Wants, want)
+		}
+	}
+	return e
+}
+
+// explained adds to a server's error what its data says, where the specification
+// says what that is.
+func (s *Session) explained(err *ServerError) error {
+	more := *err
+	switch err.Code {
+	case codeMissingCapability:
+		var names []string
+		for _, m := range rawjson.Members(rawjson.Members(err.Data).Get("requiredCapabilities")) {
+			names = append(names, m.Name())
+		}
+		if len(names) == 0 {
+			return err
+		}
+		more.Message += "; the server requires what this client does not offer: " + strings.Join(names, ", ")
+	case codeUnsupportedVersion:
+		if len(listedVersions(err)) == 0 {
+			return err
+		}
+		more.Message += "; the server speaks " + shownVersions(listedVersions(err)) + ", this client " + revisionNames(s.opts.speaks())
+	default:
+		return err
+	}
+	return &more
+}

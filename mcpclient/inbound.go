@@ -1,0 +1,142 @@
+package mcpclient
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
+)
+
+// An inbound takes what the server says besides the answer, on the stream of one
+// request.
+type inbound struct {
+	s    *Session
+	link *Link
+	call *call // whose stream it is; nil for the session's own requests
+}
+
+func (in *inbound) Notification(method string, params []byte) {
+	switch method {
+	case "notifications/progress":
+		in.s.progress(rawjson.Members(params))
+		return
+	case "notifications/message":
+		if in.call != nil {
+			in.call.log(rawjson.Members(params))
+			return
+		}
+	case "notifications/cancelled":
+		if in.link.Revision.CancelMessage {
+			in.s.cancelled(rawjson.Members(params))
+			return
+		}
+	}
+	if in.s.opts.OnNotification != nil {
+		in.s.opts.OnNotification(method, params)
+	}
+}
+
+// Request answers ping and nothing else: no capability is declared that would
+// allow the server to ask for more.
+func (in *inbound) Request(_ context.Context, method string, _ []byte) ([]byte, *ServerError) {
+	if method == "ping" {
+		return []byte("{}"), nil
+	}
+	return nil, &ServerError{Code: codeMethodNotFound, Message: "Method not found"}
+}
+
+// A call is one tools/call in flight, as the messages that concern it see it.
+type call struct {
+	opts   *CallOptions
+	cancel context.CancelCauseFunc
+
+	mu   sync.Mutex // held while a message is delivered
+	over bool       // guarded by mu; nothing is delivered any more
+}
+
+// enter registers the call under the id of its request, before that is sent.
+func (s *Session) enter(id int64, c *call) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	s.calls[id] = c
+	return nil
+}
+
+// leave unregisters the call. When it returns, no message is being delivered and
+// none will be.
+func (s *Session) leave(id int64, c *call) {
+	s.mu.Lock()
+	delete(s.calls, id)
+	s.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+}
+
+// running returns the call whose request has that id, or nil. Ids match by type
+// and value.
+func (s *Session) running(id []byte) *call {
+	if rawjson.KindOf(id) != rawjson.Number {
+		return nil
+	}
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	if err != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[n]
+}
+
+// progress gives a progress notification to the call that its token names, on
+// whichever stream it came. Tokens that name none are ignored.
+func (s *Session) progress(params rawjson.Object) {
+	c := s.running(params.Get("progressToken"))
+	progress, total := params.Get("progress"), params.Get("total")
+	if c == nil || c.opts.Progress == nil || rawjson.KindOf(progress) != rawjson.Number {
+		return
+	}
+	if rawjson.KindOf(total) != rawjson.Number {
+		total = nil
+	}
+	c.deliver(func() { c.opts.Progress(progress, total, rawjson.Text(params.Get("message"))) })
+}
+
+func (c *call) log(params rawjson.Object) {
+	if c.opts.Log == nil {
+		return
+	}
+	c.deliver(func() {
+		c.opts.Log(rawjson.Text(params.Get("level")), params.Get("data"), rawjson.Text(params.Get("logger")))
+	})
+}
+
+// deliver runs f unless the call is over, one f at a time.
+func (c *call) deliver(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over {
+		f()
+	}
+}
+
+// shownReason bounds what is quoted of a server's own words, in bytes.
+const shownReason = 256
+
+// cancelled ends the call that the server says it has cancelled. The carrier
+// does not tell the server of that: see Transport.
+func (s *Session) cancelled(params rawjson.Object) {
+	c := s.running(params.Get("requestId"))
+	if c == nil {
+		return
+	}
+	reason := "the server cancelled the call"
+	if text := rawjson.Text(params.Get("reason")); text != "" {
+		reason += ": " + s.opts.Scrub.Reason(text, shownReason)
+	}
+	c.cancel(&WireError{Op: methodCall, Reason: reason, Delivered: "yes"})
+}

@@ -1,0 +1,109 @@
+package mcp
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/toolhost/toolhost/httpmcp"
+	"github.com/toolhost/toolhost/internal/limit"
+	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/pack"
+)
+
+// The sentences about a configuration that leaves the pack unavailable.
+const (
+	noObject = "the MCP configuration must be a JSON object of servers by name, as the " +
+		"`mcpServers` object of an mcp.json file is"
+	wholeFile = "the MCP configuration is a whole mcp.json file; give the value of its " +
+		"`mcpServers` member itself"
+)
+
+// split returns the configuration's entries in name order, or the error that
+// leaves the pack unavailable. Null is no entries.
+func split(config pack.Raw, table limit.Table) ([]mcpclient.NamedEntry, error) {
+	entries, err := mcpclient.SplitServers(config, table)
+	switch {
+	case errors.Is(err, rawjson.ErrNotObject):
+		return nil, pack.Errorf(pack.KindUnavailable, noObject)
+	case err != nil:
+		return nil, pack.Errorf(pack.KindUnavailable, "the MCP configuration: %w", err)
+	case isWholeFile(entries):
+		return nil, pack.Errorf(pack.KindUnavailable, wholeFile)
+	}
+	slices.SortFunc(entries, func(a, b mcpclient.NamedEntry) int { return strings.Compare(a.Name, b.Name) })
+	return entries, nil
+}
+
+// isWholeFile reports whether the configuration is an mcp.json file rather than
+// its mcpServers object. A server may well be called mcpServers: then its value
+// is an entry, or stands beside one, and is judged as one.
+func isWholeFile(entries []mcpclient.NamedEntry) bool {
+	found := false
+	for _, e := range entries {
+		members := rawjson.Members(e.Raw)
+		for _, address := range []string{"url", "command"} {
+			if rawjson.KindOf(members.Get(address)) == rawjson.String {
+				return false
+			}
+		}
+		found = found || e.Name == "mcpServers" && rawjson.KindOf(e.Raw) == rawjson.Dict
+	}
+	return found
+}
+
+// readEntries judges each entry on its own. One that is refused becomes a server
+// that says why, and is logged once.
+func readEntries(entries []mcpclient.NamedEntry, host *pack.Host, opts *Options) []*server {
+	home, err := opts.Home()
+	if err != nil {
+		home = "" // ${userHome} then refuses the entry that uses it
+	}
+	rules := mcpclient.EntryRules{
+		Limits: host.Limits,
+		Vars:   mcpclient.Vars{Env: opts.Env, Home: home},
+		Scrub:  host.Scrub,
+	}
+	// Every secret of the configuration is known before a word is said.
+	parsed := make([]*mcpclient.Entry, len(entries))
+	refusals := make([]error, len(entries))
+	for i, e := range entries {
+		if refusals[i] = e.Refused; e.Refused == nil {
+			parsed[i], refusals[i] = mcpclient.ParseEntry(e.Name, e.Raw, rules)
+		}
+	}
+	servers := make([]*server, len(entries))
+	for i, e := range entries {
+		log := host.Log.With("server", host.Scrub.Reason(e.Name, shownName))
+		if refusals[i] != nil {
+			reason := host.Scrub.Reason(refusals[i].Error(), shownReason)
+			log.Warn("the MCP server's entry was refused", "reason", reason)
+			servers[i] = refused(e.Name, reason)
+			continue
+		}
+		for _, warning := range parsed[i].Warnings {
+			log.Warn("the MCP server's entry was taken with a warning", "warning", warning)
+		}
+		servers[i] = loading(parsed[i], newGate(host.Limits))
+	}
+	return servers
+}
+
+// overHTTP returns the carrier that Options names as the one for nil. What the
+// servers of a process share is made with the first of them.
+func overHTTP() func(*mcpclient.Entry, *pack.Host) mcpclient.Transport {
+	var once sync.Once
+	var shared *httpmcp.Resources
+	return func(entry *mcpclient.Entry, host *pack.Host) mcpclient.Transport {
+		once.Do(func() { shared = httpmcp.NewResources(host.Limits) })
+		return httpmcp.New(entry.URL, &httpmcp.Options{
+			Headers:   entry.Headers,
+			Limits:    host.Limits,
+			Scrub:     host.Scrub,
+			Log:       host.Log.With("server", host.Scrub.Reason(entry.Name, shownName)),
+			Resources: shared,
+		})
+	}
+}
