@@ -13,13 +13,10 @@ import (
 	"github.com/toolhost/toolhost/pack"
 )
 
-// The sentences about a configuration that leaves the pack unavailable.
-const (
-	noObject = "the MCP configuration must be a JSON object of servers by name, as the " +
-		"`mcpServers` object of an mcp.json file is"
-	wholeFile = "the MCP configuration is a whole mcp.json file; give the value of its " +
-		"`mcpServers` member itself"
-)
+// noObject is the seed's sentence for the one configuration that leaves the pack
+// unavailable.
+const noObject = "the MCP configuration must be a JSON object of servers by name, as the " +
+	"`mcpServers` object of an mcp.json file is"
 
 // split returns the configuration's entries in name order, or the error that
 // leaves the pack unavailable. Null is no entries.
@@ -30,28 +27,9 @@ func split(config pack.Raw, table limit.Table) ([]mcpclient.NamedEntry, error) {
 		return nil, pack.Errorf(pack.KindUnavailable, noObject)
 	case err != nil:
 		return nil, pack.Errorf(pack.KindUnavailable, "the MCP configuration: %w", err)
-	case isWholeFile(entries):
-		return nil, pack.Errorf(pack.KindUnavailable, wholeFile)
 	}
 	slices.SortFunc(entries, func(a, b mcpclient.NamedEntry) int { return strings.Compare(a.Name, b.Name) })
 	return entries, nil
-}
-
-// isWholeFile reports whether the configuration is an mcp.json file rather than
-// its mcpServers object. A server may well be called mcpServers: then its value
-// is an entry, or stands beside one, and is judged as one.
-func isWholeFile(entries []mcpclient.NamedEntry) bool {
-	found := false
-	for _, e := range entries {
-		members := rawjson.Members(e.Raw)
-		for _, address := range []string{"url", "command"} {
-			if rawjson.KindOf(members.Get(address)) == rawjson.String {
-				return false
-			}
-		}
-		found = found || e.Name == "mcpServers" && rawjson.KindOf(e.Raw) == rawjson.Dict
-	}
-	return found
 }
 
 // readEntries judges each entry on its own. One that is refused becomes a server
