@@ -59,20 +59,36 @@ func Check(data []byte, b Bounds) error {
 // whole text is validated in the same pass. The error is a *SyntaxError, or
 // ErrNotObject for a valid value of another kind.
 func Split(data []byte, b Bounds) (Object, error) {
-	s := newScanner(data, b)
-	if i := s.space(0); i < len(data) && data[i] != '{' {
-		// Valid JSON of another kind and plain garbage are told apart: callers
-		// answer them with different codes.
-		if _, err := s.whole(nil); err != nil {
-			return nil, err
-		}
-		return nil, ErrNotObject
-	}
 	object := make(Object, 0, 8)
-	if _, err := s.whole(&object); err != nil {
+	if err := newScanner(data, b).split(&object); err != nil {
 		return nil, err
 	}
 	return object, nil
+}
+
+// A Splitter splits one text after the other into slices that it uses again, and
+// two levels of each in one pass. Its fields Bounds and Inner are set once.
+type Splitter struct {
+	Bounds Bounds
+	Inner  string // the name of the member of the outermost object to split as well
+
+	Members      Object // of the outermost object
+	InnerMembers Object // of the first member named Inner; empty unless that is an object
+}
+
+// Split is Split of the package; what it finds is valid until the next call.
+func (p *Splitter) Split(data []byte) error {
+	p.Reset()
+	s := newScanner(data, p.Bounds)
+	s.innerName, s.inner = p.Inner, &p.InnerMembers
+	return s.split(&p.Members)
+}
+
+// Reset lets go of the text that was split last.
+func (p *Splitter) Reset() {
+	clear(p.Members)
+	clear(p.InnerMembers)
+	p.Members, p.InnerMembers = p.Members[:0], p.InnerMembers[:0]
 }
 
 // ErrNotObject is returned by Split for a valid value of another kind.
@@ -83,6 +99,9 @@ type scanner struct {
 	depth int
 	b     Bounds
 	err   *SyntaxError
+
+	innerName string
+	inner     *Object // collects the members of the member innerName; nil once met
 }
 
 func newScanner(data []byte, b Bounds) *scanner {
@@ -96,6 +115,20 @@ func newScanner(data []byte, b Bounds) *scanner {
 		b.Items = DefaultItems
 	}
 	return &scanner{data: data, b: b}
+}
+
+// split scans the text, which must be an object, and collects its members.
+func (s *scanner) split(members *Object) error {
+	if i := s.space(0); i < len(s.data) && s.data[i] != '{' {
+		// Valid JSON of another kind and plain garbage are told apart: callers
+		// answer them with different codes.
+		if _, err := s.whole(nil); err != nil {
+			return err
+		}
+		return ErrNotObject
+	}
+	_, err := s.whole(members)
+	return err
 }
 
 // whole scans the text from end to end. A non-nil members collects the members
@@ -202,7 +235,11 @@ func (s *scanner) object(i int, members *Object) int {
 			return s.fail(i, "a colon must stand here")
 		}
 		start := s.space(i + 1)
-		if i = s.value(start, nil); i < 0 {
+		var inner *Object
+		if members != nil && s.inner != nil && (Member{Key: name}).is(s.innerName) {
+			inner, s.inner = s.inner, nil
+		}
+		if i = s.value(start, inner); i < 0 {
 			return i
 		}
 		if members != nil {

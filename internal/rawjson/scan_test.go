@@ -217,3 +217,34 @@ func TestSyntaxErrorQuotesNothing(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestSplitter proves that both levels of one pass are what Split and Members
+// find in two, text after text.
+func TestSplitter(t *testing.T) {
+	p := Splitter{Inner: "params", Bounds: Bounds{Depth: 4}}
+	for _, text := range []string{
+		`{"id":1,"params":{"a":{"params":{"no":1}},"b":[{"c":2}],"a":3},"method":"x"}`,
+		`{"par\u0061ms":{"a":1}}`, `{"params":{}}`, `{"params":[{"a":1}]}`, `{"params":"x"}`, `{"x":{"params":{"a":1}}}`,
+		`{"params":null,"params":{"a":1}}`, `{"params":{"a":1},"params":{"b":1}}`, `{}`, `[]`, `7`, `{`, `{"params":{"a":1}`,
+		`{"params":{"a":[[1]]}}`, `{"params":{"a":[[[1]]]}}`,
+	} {
+		want, wantErr := Split([]byte(text), p.Bounds)
+		err := p.Split([]byte(text))
+		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Errorf("%s: error %v, want %v", text, err, wantErr)
+		}
+		if err != nil {
+			continue
+		}
+		if fmt.Sprintf("%s", p.Members) != fmt.Sprintf("%s", want) {
+			t.Errorf("%s: got %s, want %s", text, p.Members, want)
+		}
+		if inner := Members(want.Get("params")); len(inner) != len(p.InnerMembers) || len(inner) > 0 && fmt.Sprintf("%s", p.InnerMembers) != fmt.Sprintf("%s", inner) {
+			t.Errorf("%s: inner members %s, want %s", text, p.InnerMembers, inner)
+		}
+	}
+	p.Reset()
+	if len(p.Members) != 0 || p.Members[:1][0].Value != nil {
+		t.Error("Reset keeps the text")
+	}
+}
