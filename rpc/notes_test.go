@@ -241,6 +241,28 @@ func TestNotifications(t *testing.T) {
 		})
 	})
 
+	t.Run("what is newer than an answer of ready is told behind it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := &testPack{}
+			p.ready = func(context.Context) ([]pack.ServerStatus, error) {
+				old := []pack.ServerStatus{{Name: "one", Status: "loading"}}
+				host := p.built().host
+				host.Status([]pack.ServerStatus{{Name: "one", Status: "ready", ToolCount: 3}})
+				host.Changed()
+				synctest.Wait() // both are on their way before the older state is
+				return old, nil
+			}
+			h := newHost(t, hostConfig{pack: p})
+			h.construct(`{"status":true,"changed":true}`)
+			h.send(`{"jsonrpc":"2.0","id":1,"method":"ready","params":{"id":"p"}}`)
+			newer := `{"method":"status","params":{"servers":[{"name":"one","status":"ready","toolCount":3}]}}`
+			h.want(newer, `{"method":"changed"}`,
+				`{"id":1,"result":{"servers":[{"name":"one","status":"loading"}]}}`,
+				newer, `{"method":"changed"}`)
+			h.finish()
+		})
+	})
+
 	t.Run("the host is told to the pack", func(t *testing.T) {
 		h := newHost(t, hostConfig{})
 		h.construct("")

@@ -97,7 +97,11 @@ func (s *server) ready(c *call, p params) {
 		s.refuse(c, f)
 		return
 	}
+	n := s.session(id)
+	var before told
+	c.queued = func() { n.catchUp(before) }
 	s.start(c, id, func(instance *pack.Instance) (*message, error) {
+		before = n.soFar()
 		var servers []pack.ServerStatus
 		if r, ok := instance.Pack.(pack.Readier); ok {
 			var err error
@@ -181,7 +185,12 @@ func (s *server) start(c *call, id string, work func(*pack.Instance) (*message, 
 		if err != nil {
 			m = s.errorMessage(c, err)
 		}
-		s.answerLast(c, m)
+		if c.queued == nil {
+			s.answerLast(c, m)
+			return
+		}
+		s.answer(c, m)
+		c.queued()
 	}
 	expire := func() {
 		e := pack.Errorf(pack.KindTransport, "the deadline passed while the call waited for its turn")

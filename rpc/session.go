@@ -49,10 +49,18 @@ type session struct {
 	state    *message       // the newest status to send then; guarded by mu
 	closed   bool           // nothing is sent any more; guarded by mu
 	changing bool           // a changed is to be sent; guarded by mu
+	told     told           // guarded by mu
 
 	telling     sync.Mutex // held from reading the tools to queueing them
 	statusSlot  slot
 	changedSlot slot
+}
+
+// A told counts what the host was told of a pack's state, so that an answer with
+// an older state, written after it, can be followed by the newer one.
+type told struct {
+	statuses, changes int
+	servers           []pack.ServerStatus // of the last status
 }
 
 // host returns what the pack is given: the abilities that were declared.
@@ -68,7 +76,7 @@ func (n *session) host(name, version string) *pack.Host {
 		Asks:    n.can.asks,
 	}
 	if n.can.status {
-		h.Status = func(servers []pack.ServerStatus) { n.send(n.statusMessage(servers)) }
+		h.Status = n.status
 	}
 	if n.can.changed {
 		h.Changed = n.changed
@@ -120,6 +128,11 @@ func (n *session) ended() {
 func (n *session) send(m *message) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.queue(m)
+}
+
+// queue is send for a caller that holds mu.
+func (n *session) queue(m *message) {
 	switch {
 	case n.closed:
 		m.recycle()
@@ -131,6 +144,44 @@ func (n *session) send(m *message) {
 		n.early = append(n.early, m)
 	default:
 		m.recycle()
+	}
+}
+
+// status tells the host the states of the pack's servers.
+func (n *session) status(servers []pack.ServerStatus) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.told.statuses++
+	n.told.servers = servers
+	n.queue(n.statusMessage(servers))
+}
+
+// soFar returns what has been told. Its caller takes the pack's state next. A nil
+// session, of a pack that no host constructed, has told nothing.
+func (n *session) soFar() told {
+	if n == nil {
+		return told{}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.told
+}
+
+// catchUp is called when an answer has been queued whose state was taken after
+// before. Had something newer been told in between, the host would read the older
+// state last; so it is told again.
+func (n *session) catchUp(before told) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	now := n.told
+	if now.statuses != before.statuses {
+		n.queue(n.statusMessage(now.servers))
+	}
+	n.mu.Unlock()
+	if now.changes != before.changes {
+		n.changed()
 	}
 }
 
@@ -163,7 +214,10 @@ func (n *session) sendChanged(context.Context) {
 	params.text("id", n.id)
 	appendTools(params.name("tools"), n.id, tools)
 	params.end()
-	n.send(m.end())
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.told.changes++
+	n.queue(m.end())
 }
 
 func (n *session) statusMessage(servers []pack.ServerStatus) *message {
