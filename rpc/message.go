@@ -65,7 +65,8 @@ func (m *message) raw(valid []byte) {
 		m.buf = rawjson.AppendLine(m.buf, valid)
 		return
 	}
-	if bytes.IndexByte(valid, '\n') >= 0 || bytes.IndexByte(valid, '\r') >= 0 {
+	// A string holds no line break, and most big values are the text of a result.
+	if rawjson.KindOf(valid) != rawjson.String && bytes.ContainsAny(valid, "\r\n") {
 		valid = rawjson.AppendLine(make([]byte, 0, len(valid)), valid)
 	}
 	m.big = append(m.big, bigPart{len(m.buf), valid})
