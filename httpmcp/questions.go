@@ -1,0 +1,121 @@
+package httpmcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/mcpclient"
+)
+
+// dispatch gives a request or notification of the server to h.
+func (t *Transport) dispatch(ctx context.Context, link *mcpclient.Link, m *message, h mcpclient.Handler) {
+	switch {
+	case m.id == nil:
+		if m.method == methodCancelled {
+			t.questions.withdraw(rawjson.Members(m.params).Get("requestId"))
+		}
+		h.Notification(m.method, m.params)
+	case rawjson.KindOf(m.id) == rawjson.Null:
+		// Neither: a request's id is not null, a notification has none (B089).
+	case link.Revision.ServerRequests:
+		t.answer(ctx, link, m, h)
+	default:
+		t.log.Debug("a request of the server was ignored, its revision has none", "server", t.url.Host)
+	}
+}
+
+// answer lets h answer a request of the server while the stream is read on: a
+// question to a person may take minutes, and a server that pings waits for the
+// pong before it sends what we wait for (B087). The question ends with the call or
+// stream that it came on, and its answer is sent even so, since every request
+// wants one.
+func (t *Transport) answer(ctx context.Context, link *mcpclient.Link, m *message, h mcpclient.Handler) {
+	opCtx, op, err := t.begin(ctx, false)
+	if err != nil {
+		return
+	}
+	id := string(m.id)
+	if !t.questions.open(id, op) {
+		t.end(op)
+		t.log.Debug("a request of the server was ignored, too many are open", "server", t.url.Host)
+		return
+	}
+	stop := context.AfterFunc(ctx, func() { op.abort(context.Cause(ctx)) })
+	method, params := m.method, bytes.Clone(m.params) // the buffer goes on
+	go func() {
+		defer t.end(op)
+		defer stop()
+		result, failure := h.Request(opCtx, method, params)
+		if t.questions.close(id, op) {
+			t.behind(opCtx, "answer", link, "", response(id, result, failure))
+		}
+	}()
+}
+
+// response returns the answer to a request of the server, with the id as it was
+// written.
+func response(id string, result []byte, failure *mcpclient.ServerError) []byte {
+	body := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	if failure == nil {
+		body = append(append(body, `,"result":`...), result...)
+		return append(body, '}')
+	}
+	body = strconv.AppendInt(append(body, `,"error":{"code":`...), failure.Code, 10)
+	body = rawjson.AppendString(append(body, `,"message":`...), failure.Message)
+	if failure.Data != nil {
+		body = append(append(body, `,"data":`...), failure.Data...)
+	}
+	return append(body, "}}"...)
+}
+
+// maxQuestions bounds the requests of a server that are open at once. More are
+// dropped without an answer: to decline a flood would take as many POSTs.
+const maxQuestions = 64
+
+// questions are the requests of the server that are not answered yet.
+type questions struct {
+	mu      sync.Mutex
+	waiting map[string]*operation // guarded by mu; by id as it was written
+}
+
+// open adds a question, unless there are too many or it is there already.
+func (q *questions) open(id string, op *operation) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.waiting[id] != nil || len(q.waiting) == maxQuestions {
+		return false
+	}
+	if q.waiting == nil {
+		q.waiting = map[string]*operation{}
+	}
+	q.waiting[id] = op
+	return true
+}
+
+// close removes a question and reports whether the server still wants its answer.
+func (q *questions) close(id string, op *operation) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.waiting[id] != op {
+		return false
+	}
+	delete(q.waiting, id)
+	return true
+}
+
+var errWithdrawn = errors.New("the server withdrew its request")
+
+// withdraw ends the question that the server cancels. Ids that are not open, and
+// what is no id, are ignored.
+func (q *questions) withdraw(id []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if op := q.waiting[string(id)]; op != nil {
+		op.abort(errWithdrawn)
+		delete(q.waiting, string(id))
+	}
+}
