@@ -85,6 +85,7 @@ func TestS1_21_Cancel(t *testing.T) {
 				if !errors.Is(err, want) {
 					t.Errorf("got %v, want the cause %v", err, want)
 				}
+				time.Sleep(cancelPause)
 				synctest.Wait()
 				mu.Lock()
 				defer mu.Unlock()
@@ -418,7 +419,7 @@ func TestCloseLetsHelpersFinish(t *testing.T) {
 		finished bool
 		took     time.Duration
 	}{
-		{"soon", time.Second, true, time.Second},
+		{"soon", time.Second, true, cancelPause + time.Second},
 		{"too late", time.Minute, false, closeTime},
 	} {
 		t.Run(test.name, func(t *testing.T) {

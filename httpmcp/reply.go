@@ -93,7 +93,7 @@ const (
 
 	// trustedSize is how much memory a Content-Length alone is given: a server
 	// can say anything, and many may say it at once.
-	trustedSize = 1 << 20
+	trustedSize = 2 << 20
 )
 
 // readBody reads one JSON body. size is its Content-Length, or -1. What is

@@ -154,6 +154,7 @@ func TestResumeEndsAtTheDeadline(t *testing.T) {
 		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != 30*time.Second {
 			t.Errorf("got %v after %v", err, took)
 		}
+		time.Sleep(cancelPause)
 		synctest.Wait()
 		if sent := r.requests(); len(sent) != 3 || !strings.Contains(sent[2].Body, methodCancelled) {
 			t.Errorf("the server saw %v", sent)

@@ -26,7 +26,6 @@ type call struct {
 	cancel context.CancelCauseFunc
 
 	run     func()        // what to do in its turn, on a goroutine of its own
-	queued  func()        // what to do when run's answer has been queued; nil for nothing
 	timeout time.Duration // from taken on; 0 for none of the host's
 	taken   time.Time
 	notes   *notes // nil when the host wants none

@@ -21,7 +21,8 @@ type message struct {
 	size int // of the big parts
 
 	class class
-	slot  *slot // where a newer message of its sort replaces it; may be nil
+	slot  *slot   // where a newer message of its sort replaces it; may be nil
+	seals []*slot // sorts of which a newer message must come behind this one
 }
 
 type bigPart struct {

@@ -134,6 +134,9 @@ func (o *output) put(m *message) bool {
 	case classAnswer:
 		o.answers++
 	}
+	for _, sealed := range m.seals {
+		sealed.waiting = nil
+	}
 	o.bytes += m.length()
 	o.queue = append(o.queue, m)
 	if o.writing {
@@ -195,7 +198,7 @@ func (o *output) next() bool {
 	n, size := 0, 0
 	for n < len(o.queue) && (n == 0 || size+o.queue[n].length() <= writeSize) {
 		m := o.queue[n]
-		if m.slot != nil {
+		if m.slot != nil && m.slot.waiting == m {
 			m.slot.waiting = nil
 		}
 		size += m.length()

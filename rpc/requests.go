@@ -98,10 +98,8 @@ func (s *server) ready(c *call, p params) {
 		return
 	}
 	n := s.session(id)
-	var before told
-	c.queued = func() { n.catchUp(before) }
 	s.start(c, id, func(instance *pack.Instance) (*message, error) {
-		before = n.soFar()
+		before := n.soFar()
 		var servers []pack.ServerStatus
 		if r, ok := instance.Pack.(pack.Readier); ok {
 			var err error
@@ -109,7 +107,8 @@ func (s *server) ready(c *call, p params) {
 				return nil, err
 			}
 		}
-		return readyResult(c.id, id, instance.Tools(), servers, s.scrub.Text), nil
+		n.answerReady(c, instance.Tools(), servers, before)
+		return nil, nil
 	})
 }
 
@@ -161,14 +160,17 @@ func milliseconds(ms float64) time.Duration {
 }
 
 // start runs work for the pack of that id when it is the call's turn, and answers
-// the call with what it returns.
+// the call with what it returns: neither a message nor an error when it has
+// answered the call itself.
 func (s *server) start(c *call, id string, work func(*pack.Instance) (*message, error)) {
-	c.session = s.session(id)
-	if c.session != nil && c.session.closing {
-		s.fail(c, errClosing(id))
-		return
-	}
 	instance, err := s.registry.Get(id)
+	c.session = s.session(id)
+	switch {
+	case c.session != nil && c.session.closing:
+		err = errClosing(id)
+	case c.session == nil && err == nil:
+		err = errForeign(id)
+	}
 	if err != nil {
 		s.fail(c, err)
 		return
@@ -185,12 +187,9 @@ func (s *server) start(c *call, id string, work func(*pack.Instance) (*message, 
 		if err != nil {
 			m = s.errorMessage(c, err)
 		}
-		if c.queued == nil {
+		if m != nil {
 			s.answerLast(c, m)
-			return
 		}
-		s.answer(c, m)
-		c.queued()
 	}
 	expire := func() {
 		e := pack.Errorf(pack.KindTransport, "the deadline passed while the call waited for its turn")
@@ -237,7 +236,7 @@ func (s *server) close(c *call, p params) {
 	case n == nil:
 		_, err := s.registry.Get(id)
 		if err == nil {
-			err = pack.Errorf(pack.KindUnavailable, "the pack %q was not constructed by this host", id)
+			err = errForeign(id)
 		}
 		s.fail(c, err)
 		return
@@ -282,6 +281,11 @@ func (s *server) closePack(ctx context.Context, n *session) error {
 		s.log.Warn("the pack did not close in order", "pack", n.id, "reason", err)
 	}
 	return nil
+}
+
+// errForeign is about a pack that a Go program constructed beside the wire.
+func errForeign(id string) *pack.Error {
+	return pack.Errorf(pack.KindUnavailable, "the pack %q was not constructed by this host", id)
 }
 
 func errClosing(id string) *pack.Error {

@@ -56,10 +56,10 @@ type session struct {
 	changedSlot slot
 }
 
-// A told counts what the host was told of a pack's state, so that an answer with
-// an older state, written after it, can be followed by the newer one.
+// A told is what the host was told of a pack's state, so that no answer takes the
+// host back behind it.
 type told struct {
-	statuses, changes int
+	statuses, changes int                 // how often
 	servers           []pack.ServerStatus // of the last status
 }
 
@@ -156,32 +156,24 @@ func (n *session) status(servers []pack.ServerStatus) {
 	n.queue(n.statusMessage(servers))
 }
 
-// soFar returns what has been told. Its caller takes the pack's state next. A nil
-// session, of a pack that no host constructed, has told nothing.
+// soFar returns what has been told. Its caller takes the pack's state next.
 func (n *session) soFar() told {
-	if n == nil {
-		return told{}
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.told
 }
 
-// catchUp is called when an answer has been queued whose state was taken after
-// before. Had something newer been told in between, the host would read the older
-// state last; so it is told again.
-func (n *session) catchUp(before told) {
-	if n == nil {
-		return
-	}
+// answerReady answers a ready with a state that was taken after before. Had the
+// host been told something newer in between, it would read the older state last.
+func (n *session) answerReady(c *call, tools []pack.Tool, servers []pack.ServerStatus, before told) {
 	n.mu.Lock()
-	now := n.told
-	if now.statuses != before.statuses {
-		n.queue(n.statusMessage(now.servers))
+	defer n.mu.Unlock()
+	if n.told.statuses != before.statuses {
+		servers = n.told.servers
 	}
-	n.mu.Unlock()
-	if now.changes != before.changes {
-		n.changed()
+	n.server.answer(c, readyResult(c.id, n.id, tools, servers, n.server.scrub.Text))
+	if n.told.changes != before.changes {
+		n.changeLocked()
 	}
 }
 
@@ -190,6 +182,11 @@ func (n *session) catchUp(before told) {
 func (n *session) changed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.changeLocked()
+}
+
+// changeLocked is changed for a caller that holds mu.
+func (n *session) changeLocked() {
 	if n.changing || n.closed {
 		return // what is on its way will tell of this change too
 	}

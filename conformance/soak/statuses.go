@@ -23,7 +23,7 @@ type statuses struct {
 	mu    sync.Mutex
 	now   string        // the state in what was read last; guarded by mu
 	back  int           // how often the state went back; guarded by mu
-	ready chan struct{} // closed when the server is shown as ready; guarded by mu
+	ready chan struct{} // closed, and then nil, when a status says ready; guarded by mu
 }
 
 func (s *statuses) run(ctx context.Context) (faults []string, err error) {
@@ -105,8 +105,9 @@ func (s *statuses) look(direction string, message []byte) error {
 	if before == "ready" && s.now == "loading" {
 		s.back++
 	}
-	if m.Method == "status" && s.now == "ready" {
+	if m.Method == "status" && s.now == "ready" && s.ready != nil {
 		close(s.ready)
+		s.ready = nil
 	}
 	return nil
 }
