@@ -22,7 +22,8 @@ const cancelPause = 50 * time.Millisecond
 // behind sends a message after the pause on a goroutine and a context of its own,
 // which outlive the caller and ctx but neither helperTime nor the patience of
 // Close. A failure is only logged: nobody waits for it.
-func (t *Transport) behind(ctx context.Context, pause time.Duration, what string, link *mcpclient.Link, method string, body []byte) {
+// needed, when not nil, is asked after the pause.
+func (t *Transport) behind(ctx context.Context, pause time.Duration, needed func() bool, what string, link *mcpclient.Link, method string, body []byte) {
 	opCtx, op, err := t.begin(ctx, true)
 	if err != nil {
 		return
@@ -34,6 +35,9 @@ func (t *Transport) behind(ctx context.Context, pause time.Duration, what string
 		select {
 		case <-time.After(pause):
 		case <-opCtx.Done():
+		}
+		if needed != nil && !needed() {
+			return
 		}
 		if err := t.tell(opCtx, link, method, body); err != nil {
 			t.log.Debug("a message to the server was lost", "server", t.url.Host, "message", what, "reason", err)
@@ -60,5 +64,6 @@ func (x *exchange) sendCancelled(ctx context.Context) {
 	}
 	body := append([]byte(`{"jsonrpc":"2.0","method":"`+methodCancelled+`","params":{"requestId":`), x.id...)
 	body = rawjson.AppendString(append(body, `,"reason":`...), reason)
-	x.t.behind(ctx, cancelPause, "cancel", link, methodCancelled, append(body, "}}"...))
+	// Only after the pause is it certain that nothing of the request was written.
+	x.t.behind(ctx, cancelPause, x.sent.wrote, "cancel", link, methodCancelled, append(body, "}}"...))
 }

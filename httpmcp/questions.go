@@ -51,7 +51,7 @@ func (t *Transport) answer(ctx context.Context, link *mcpclient.Link, m *message
 		defer stop()
 		result, failure := h.Request(opCtx, method, params)
 		if t.questions.close(id, op) {
-			t.behind(opCtx, 0, "answer", link, "", response(id, result, failure))
+			t.behind(opCtx, 0, nil, "answer", link, "", response(id, result, failure))
 		}
 	}()
 }

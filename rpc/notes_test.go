@@ -263,6 +263,30 @@ func TestNotifications(t *testing.T) {
 		})
 	})
 
+	t.Run("what is told after an answer of ready comes behind it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			tell := func(p *testPack, status string) {
+				p.built().host.Status([]pack.ServerStatus{{Name: "one", Status: status}})
+			}
+			p := &testPack{}
+			p.ready = func(context.Context) ([]pack.ServerStatus, error) {
+				return []pack.ServerStatus{{Name: "one", Status: "loading"}}, nil
+			}
+			h := newHost(t, hostConfig{pack: p, deaf: true})
+			h.send(`{"jsonrpc":"2.0","id":0,"method":"construct","params":{"pack":"test/pack","host":{"capabilities":{"status":true}}}}`)
+			synctest.Wait() // its answer is being written, and what follows waits
+			tell(p, "connecting")
+			h.send(`{"jsonrpc":"2.0","id":1,"method":"ready","params":{"id":"p"}}`)
+			synctest.Wait()
+			tell(p, "ready")
+			h.listen()
+			h.want(`{"id":0}`, `{"method":"status","params":{"servers":[{"status":"connecting"}]}}`,
+				`{"id":1,"result":{"servers":[{"status":"loading"}]}}`,
+				`{"method":"status","params":{"servers":[{"status":"ready"}]}}`)
+			h.finish()
+		})
+	})
+
 	t.Run("the host is told to the pack", func(t *testing.T) {
 		h := newHost(t, hostConfig{})
 		h.construct("")

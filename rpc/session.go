@@ -171,7 +171,9 @@ func (n *session) answerReady(c *call, tools []pack.Tool, servers []pack.ServerS
 	if n.told.statuses != before.statuses {
 		servers = n.told.servers
 	}
-	n.server.answer(c, readyResult(c.id, n.id, tools, servers, n.server.scrub.Text))
+	m := readyResult(c.id, n.id, tools, servers, n.server.scrub.Text)
+	m.seals = []*slot{&n.statusSlot, &n.changedSlot}
+	n.server.answer(c, m)
 	if n.told.changes != before.changes {
 		n.changeLocked()
 	}

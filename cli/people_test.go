@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/conformance/fakeserver"
+)
+
+// configure writes an mcp.json file with those entries, as JSON texts by name,
+// and returns its name.
+func configure(t *testing.T, entries ...string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "mcp.json")
+	text := `{"mcpServers": {` + strings.Join(entries, ",") + `}}`
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func entry(name string, server *fakeserver.Server) string {
+	return fmt.Sprintf(`%q: {"url": %q}`, name, server.URL())
+}
+
+func TestCheck(t *testing.T) {
+	server := fakeserver.StartTest(t, fakeserver.Options{Era: fakeserver.Modern})
+	closed, err := refusingURL()
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := configure(t, entry("b", server), entry("a", server))
+	tools := len(fakeserver.Builtin())
+
+	t.Run("all are ready", func(t *testing.T) {
+		code, stdout, stderr := run(t, "", "check", "--config", good)
+		line := fmt.Sprintf("ready    a  %d tools\n", tools)
+		if code != 0 || !strings.Contains(stdout, line) || !strings.HasSuffix(stdout, "all servers are ready (2)\n") || stderr != "" {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+	})
+	t.Run("the bare object on stdin", func(t *testing.T) {
+		code, stdout, stderr := run(t, "{"+entry("a", server)+"}", "check", "--config", "-", "--json")
+		want := fmt.Sprintf(`{"ready":true,"servers":[{"name":"a","status":"ready","toolCount":%d}]}`+"\n", tools)
+		if code != 0 || stdout != want || stderr != "" {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+	})
+	t.Run("S1-10 one is refused and one does not answer", func(t *testing.T) {
+		config := configure(t, entry("good", server), `"old": {"type": "sse", "url": "http://127.0.0.1/"}`,
+			`"local": {"command": "npx"}`, fmt.Sprintf(`"gone": {"url": %q}`, closed), `"unset": {"url": "${env:TOOLHOST_TEST_UNSET}"}`)
+		code, stdout, _ := run(t, "", "check", "--config", config)
+		if code != 1 || !strings.HasSuffix(stdout, "1 of 5 servers are ready\n") {
+			t.Errorf("exit code %d\n%s", code, stdout)
+		}
+		for _, want := range []string{
+			"error    local  local MCP servers (command) are not supported yet\n",
+			"error    old  ", "error    gone  ", "ready    good  ",
+			"TOOLHOST_TEST_UNSET",
+		} {
+			if strings.Count(stdout, want) != 1 {
+				t.Errorf("not once %q in\n%s", want, stdout)
+			}
+		}
+		code, stdout, _ = run(t, "", "check", "--config", config, "--json")
+		var report struct {
+			Ready   bool
+			Servers []struct {
+				Name, Status, Error string
+				ToolCount           int
+			}
+		}
+		if err := json.Unmarshal([]byte(stdout), &report); err != nil {
+			t.Fatal(err)
+		}
+		if code != 1 || report.Ready || len(report.Servers) != 5 || report.Servers[0].Name != "gone" || report.Servers[0].Error == "" {
+			t.Errorf("exit code %d: %+v", code, report)
+		}
+	})
+	t.Run("one does not answer in time", func(t *testing.T) {
+		silent := fakeserver.StartTest(t, fakeserver.Options{Era: fakeserver.Modern, Script: []fakeserver.Row{
+			{Method: "server/discover", Reply: fakeserver.Reply{Hold: true, Chunks: []fakeserver.Chunk{{Text: ": wait\n\n"}}}},
+		}})
+		code, stdout, _ := run(t, "", "check", "--config", configure(t, entry("good", server), entry("silent", silent)), "--timeout", "300ms")
+		if want := "loading  silent  no answer within 300ms; give it longer by --timeout\n"; code != 1 || !strings.Contains(stdout, want) {
+			t.Errorf("exit code %d\n%s", code, stdout)
+		}
+	})
+	t.Run("no servers", func(t *testing.T) {
+		code, stdout, stderr := run(t, "{}", "check", "--config", "-")
+		if code != 0 || stdout != "no servers are configured\n" || stderr != "" {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+	})
+	t.Run("S1-02 no object", func(t *testing.T) {
+		code, stdout, stderr := run(t, "[1]", "check", "--config", "-")
+		if code != 6 || stdout != "" || !strings.Contains(stderr, "the MCP configuration must be a JSON object of servers by name") {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+	})
+}
+
+func TestTools(t *testing.T) {
+	server := fakeserver.StartTest(t, fakeserver.Options{Era: fakeserver.Legacy, Tools: []fakeserver.Tool{
+		{Name: "find", Definition: fakeserver.Define("find", "Finds \x1b[31mthings.\x1b[0m", `{"type":"object","properties":{"z":{},"a":{"type":"string"}}}`)},
+		{Name: "list", Definition: fakeserver.Define("list", "", `{"type":"object"}`)},
+	}})
+	config := configure(t, entry("docs", server), `"local": {"command": "npx"}`)
+	for _, test := range []struct {
+		situation string
+		args      []string
+		code      int
+		want      string // on stdout, or in stderr for another code than 0
+	}{
+		{"all servers", nil, 0, "docs  ready\n  find\n  list\nlocal  error; local MCP servers (command) are not supported yet\n"},
+		{"one server", []string{"docs"}, 0, "find\n  Finds \\u{1b}[31mthings.\\u{1b}[0m\nlist\n  list\n"},
+		{"one tool", []string{"docs", "list"}, 0, "list\nlist\n\n{\n  \"type\": \"object\"\n}\n"},
+		{"all, as JSON", []string{"--json"}, 0, `{"namespaces":[{"namespace":"docs","status":"ready","tools":["find","list"]},{"namespace":"local","status":"error","reason":"local MCP servers (command) are not supported yet","tools":[]}]}` + "\n"},
+		{"unknown server", []string{"doc"}, 3, `"docs"`},
+		{"unknown tool", []string{"docs", "fin"}, 3, `find`},
+		{"a server that is not ready", []string{"local"}, 0, "local  error; local MCP servers (command) are not supported yet\n"},
+		{"a tool of a server that is not ready", []string{"local", "x"}, 3, "local MCP servers (command) are not supported yet"},
+		{"too many names", []string{"a", "b", "c"}, 2, "toolhost tools --help"},
+	} {
+		t.Run(test.situation, func(t *testing.T) {
+			code, stdout, stderr := run(t, "", append([]string{"tools", "--config", config}, test.args...)...)
+			if code != test.code || code == 0 && stdout != test.want || code != 0 && (stdout != "" || !strings.Contains(stderr, test.want)) {
+				t.Errorf("exit code %d, want %d\nstdout %q\nstderr %q\nwant   %q", code, test.code, stdout, stderr, test.want)
+			}
+		})
+	}
+}
+
+func TestCall(t *testing.T) {
+	server := fakeserver.StartTest(t, fakeserver.Options{Era: fakeserver.Modern})
+	drops := fakeserver.StartTest(t, fakeserver.Options{Era: fakeserver.Modern, Script: []fakeserver.Row{
+		{Method: "tools/call", Reply: fakeserver.Reply{Drop: true}},
+	}})
+	closed, err := refusingURL()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := configure(t, entry("demo", server), entry("drops", drops), fmt.Sprintf(`"gone": {"url": %q}`, closed))
+	for _, test := range []struct {
+		situation string
+		stdin     string
+		args      []string
+		code      int
+		want      string // on stdout, or in stderr for another code than 0
+	}{
+		{"arguments on the command line", "", []string{"demo", "add", `{"a": 2, "b": 40}`}, 0, "42\n"},
+		{"arguments on stdin", `{"a": 1, "b": 1}`, []string{"demo", "add", "-"}, 0, "2\n"},
+		{"no arguments", "", []string{"demo", "raw_args"}, 0, "{}\n"},
+		{"S1-20 the tool fails", "", []string{"demo", "fail", `{"text": "first\nsecond \u001b[2J"}`}, 4, "toolhost: first\nsecond \\u{1b}[2J\n"},
+		{"S1-20 the connection fails", "", []string{"drops", "echo", `{"text": ""}`}, 5, "toolhost: "},
+		{"unknown server", "", []string{"dem", "add"}, 3, `"demo"`},
+		{"S1-09 a server that is not ready", "", []string{"gone", "add"}, 3, "gone"},
+		{"arguments that are no object", "", []string{"demo", "add", "3"}, 2, "must be a JSON object"},
+		{"arguments that are no JSON", "", []string{"demo", "add", "{a}"}, 2, "the arguments:1:2:"},
+		{"too few names", "", []string{"demo"}, 2, "toolhost call --help"},
+	} {
+		t.Run(test.situation, func(t *testing.T) {
+			code, stdout, stderr := run(t, test.stdin, append([]string{"call", "--config", config}, test.args...)...)
+			if code != test.code || code == 0 && stdout != test.want || code != 0 && (stdout != "" || !strings.Contains(stderr, test.want)) {
+				t.Errorf("exit code %d, want %d\nstdout %q\nstderr %q\nwant   %q", code, test.code, stdout, stderr, test.want)
+			}
+		})
+	}
+	t.Run("stdin twice", func(t *testing.T) {
+		if code, _, stderr := run(t, "{}", "call", "--config", "-", "demo", "add", "-"); code != 2 || !strings.Contains(stderr, "cannot be both") {
+			t.Errorf("exit code %d: %s", code, stderr)
+		}
+	})
+}

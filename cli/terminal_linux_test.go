@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/conformance/fakeserver"
+)
+
+// openTerminal returns a terminal of that many columns, and a function that
+// closes it and returns all that was written to it.
+func openTerminal(t *testing.T, columns uint16) (terminal *os.File, screen func() string) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := master.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var number int
+	if err := control(conn, func(fd uintptr) (err error) {
+		if err := unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0); err != nil {
+			return err
+		}
+		if number, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN); err != nil {
+			return err
+		}
+		return unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	done := make(chan struct{})
+	go func() {
+		io.Copy(&text, master) // ends with EIO when the terminal is closed
+		close(done)
+	}()
+	return terminal, func() string {
+		terminal.Close()
+		<-done
+		master.Close()
+		return text.String()
+	}
+}
+
+// render returns the lines that stand on the terminal in the end. It knows the
+// two sequences that the table uses.
+func render(t *testing.T, text string) []string {
+	t.Helper()
+	lines, row := []string{}, 0
+	sequence := regexp.MustCompile(`^\x1b\[([0-9]+)([AK])`)
+	for text != "" {
+		for len(lines) <= row {
+			lines = append(lines, "")
+		}
+		if match := sequence.FindStringSubmatch(text); match != nil {
+			n, _ := strconv.Atoi(match[1])
+			switch match[2] {
+			case "A":
+				row -= n
+			case "K":
+				lines[row] = ""
+			}
+			text = text[len(match[0]):]
+			continue
+		}
+		switch text[0] {
+		case '\x1b':
+			t.Fatalf("a sequence that the table does not use: %.20q", text)
+		case '\r':
+		case '\n':
+			row++
+		default:
+			lines[row] += text[:1]
+		}
+		text = text[1:]
+	}
+	return lines
+}
+
+func TestNoArgumentsOnATerminalShowsHelp(t *testing.T) {
+	terminal, screen := openTerminal(t, 80)
+	var out, stderr bytes.Buffer
+	code := Run(t.Context(), nil, terminal, &out, &stderr)
+	screen()
+	if code != 0 || !strings.Contains(out.String(), "Available Commands:") || stderr.Len() > 0 {
+		t.Errorf("exit code %d\n%s%s", code, &out, &stderr)
+	}
+}
+
+func TestCheckOnATerminalDrawsATable(t *testing.T) {
+	server := fakeserver.StartTest(t, fakeserver.Options{Era: fakeserver.Modern})
+	config := configure(t, entry("docs", server), `"a\u001b[2Jb": {"command": "npx"}`, `"long": {"command": "npx"}`)
+	const columns = 40
+	terminal, screen := openTerminal(t, columns)
+	var stderr bytes.Buffer
+	code := Run(t.Context(), []string{"check", "--config", config}, strings.NewReader(""), terminal, &stderr)
+	text := screen()
+	if code != 1 || stderr.Len() > 0 {
+		t.Errorf("exit code %d: %s", code, &stderr)
+	}
+	lines := render(t, text)
+	want := []string{
+		`error    a\u{1b}[2Jb  local MCP servers`,
+		fmt.Sprintf("ready    docs         %d tools", len(fakeserver.Builtin())),
+		`error    long         local MCP servers`,
+		"1 of 3 servers are ready",
+	}
+	if len(lines) != len(want) {
+		t.Fatalf("the terminal shows\n%s", strings.Join(lines, "\n"))
+	}
+	for i, line := range lines {
+		if !strings.HasPrefix(line, want[i]) || len([]rune(line)) > columns {
+			t.Errorf("line %d is %q, want %q and at most %d columns", i, line, want[i], columns)
+		}
+	}
+	if !strings.Contains(lines[0], "…") {
+		t.Errorf("a line was cut without a mark: %q", lines[0])
+	}
+}
+
+func TestCheckOnATerminalThatIsTooLow(t *testing.T) {
+	const servers = 30
+	entries := make([]string, servers)
+	for i := range entries {
+		entries[i] = fmt.Sprintf(`"s%d": {"command": "npx"}`, i)
+	}
+	terminal, screen := openTerminal(t, 80)
+	code := Run(t.Context(), []string{"check", "--config", configure(t, entries...)}, strings.NewReader(""), terminal, io.Discard)
+	text := screen()
+	if code != 1 || strings.Contains(text, "\x1b") || strings.Count(text, "error ") != servers {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+}
+
+func TestCallOnATerminalEscapes(t *testing.T) {
+	server := fakeserver.StartTest(t, fakeserver.Options{Era: fakeserver.Modern})
+	terminal, screen := openTerminal(t, 80)
+	var stderr bytes.Buffer
+	code := Run(t.Context(), []string{"call", "--config", configure(t, entry("demo", server)), "demo", "echo", `{"text": "one\ntwo \u001b]0;title\u0007"}`},
+		strings.NewReader(""), terminal, &stderr)
+	if got, want := screen(), "one\r\ntwo \\u{1b}]0;title\\u{7}\r\n"; code != 0 || got != want {
+		t.Errorf("exit code %d: got %q, want %q\n%s", code, got, want, &stderr)
+	}
+}
