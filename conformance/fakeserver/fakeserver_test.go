@@ -106,7 +106,7 @@ func TestCancelEndsTheRun(t *testing.T) {
 		c.post(context.Background(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"why"}}`, nil)
 		c.post(context.Background(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}`, nil)
 		waitFor(t, s, "the cancel", func(l *Ledger) bool { return l.Outcomes("slow", Cancelled) == 1 })
-		want := []Cancel{{"1", ByMessage, "why", true}, {"99", ByMessage, "", false}}
+		want := []Cancel{{ID: "1", By: ByMessage, Reason: "why", Known: true}, {ID: "99", By: ByMessage, Early: true}}
 		if got := s.Ledger().Cancels; len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 			t.Errorf("cancels: %+v", got)
 		}
@@ -141,7 +141,7 @@ func TestCancelEndsTheRun(t *testing.T) {
 		cancel()
 		<-done
 		waitFor(t, s, "the cancel", func(l *Ledger) bool { return l.Outcomes("slow", Cancelled) == 1 })
-		if got := s.Ledger().Cancels; len(got) != 1 || got[0] != (Cancel{"1", ByStream, "", true}) {
+		if got := s.Ledger().Cancels; len(got) != 1 || got[0] != (Cancel{ID: "1", By: ByStream, Known: true}) {
 			t.Errorf("cancels: %+v", got)
 		}
 	})

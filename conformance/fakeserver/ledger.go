@@ -58,7 +58,8 @@ type Cancel struct {
 	ID     string // the JSON-RPC id of the request
 	By     CancelBy
 	Reason string // of notifications/cancelled
-	Known  bool   // whether that request was in flight; false too when the cancel overtook it
+	Known  bool   // whether that request was in flight
+	Early  bool   // it came ahead of its request; servers with sessions can tell
 }
 
 // A CancelBy is the way a cancel came.

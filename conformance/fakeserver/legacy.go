@@ -215,18 +215,23 @@ func (x *exchange) cancelMessage() {
 	key := runKey{x.sessionID(), string(params.RequestID)}
 	x.s.mu.Lock()
 	cancel := x.s.running[key]
-	if cancel == nil && x.session != nil {
-		x.session.mu.Lock()
-		x.session.early[key.id] = true
-		x.session.mu.Unlock()
-	}
+	early := cancel == nil && x.session != nil && x.session.cancelEarly(key.id)
 	x.s.mu.Unlock()
 	x.s.book.change(func(l *Ledger) {
-		l.Cancels = append(l.Cancels, Cancel{ID: key.id, By: ByMessage, Reason: params.Reason, Known: cancel != nil})
+		l.Cancels = append(l.Cancels, Cancel{ID: key.id, By: ByMessage, Reason: params.Reason, Known: cancel != nil, Early: early})
 	})
 	if cancel != nil {
 		cancel(errCancelled)
 	}
+}
+
+// cancelEarly notes a cancel for a request that does not run yet, or no longer,
+// and reports whether it has not even come.
+func (se *session) cancelEarly(id string) bool {
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	se.early[id] = true
+	return !se.ids[id]
 }
 
 func (se *session) cancelledEarly(id string) bool {

@@ -77,7 +77,7 @@ func (s *soak) judgeLedger(f *faults) {
 		f.add("counts", "the server ran only %d of the cancelled calls: too few to judge by", n)
 	}
 	for _, c := range s.ledger.Cancels {
-		if !c.Known {
+		if c.Early {
 			s.overtaken++
 		}
 	}
