@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/limit"
@@ -170,10 +171,37 @@ func (t *Transport) openedSession(h http.Header) (redact.Secret, error) {
 	if id == "" {
 		return redact.Secret{}, nil
 	}
-	t.scrub.Add(id)
 	if len(id) > maxSession || !isASCII(id, '!') {
 		return redact.Secret{}, &mcpclient.WireError{Op: opRead, Delivered: "yes",
 			Reason: "the server's session id is not made of at most 1024 visible ASCII characters"}
 	}
+	t.hide(id)
 	return redact.NewSecret(id), nil
+}
+
+// hiddenSessions is how many session ids of one server are kept out of texts: the
+// one in use, and those that a late reply may still echo. A server can deal them
+// out without end.
+const hiddenSessions = 4
+
+// hide keeps a session id out of every text from now on.
+func (t *Transport) hide(id string) {
+	t.scrub.Add(id)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.hidden = append(t.hidden, func() { t.scrub.Forget(id) })
+	if len(t.hidden) > hiddenSessions {
+		t.hidden[0]()
+		t.hidden = slices.Delete(t.hidden, 0, 1)
+	}
+}
+
+// unhide forgets the session ids of a Transport that is closed.
+func (t *Transport) unhide() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, forget := range t.hidden {
+		forget()
+	}
+	t.hidden = nil
 }

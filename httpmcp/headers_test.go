@@ -2,6 +2,7 @@ package httpmcp
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -180,6 +181,36 @@ func TestUserOfTheURLIsSentAsAuthorization(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A server that opens a session with every handshake, or one with a huge id, must
+// not fill the Scrubber of the process, which would then show nothing any more.
+func TestT11_SessionsDoNotFillTheScrubber(t *testing.T) {
+	ids := []string{strings.Repeat("y", 20<<10)}
+	for i := range 10 {
+		ids = append(ids, fmt.Sprintf("session-%02d-of-this-server", i))
+	}
+	n := 0
+	r := newRig(t, func(w http.ResponseWriter, req *http.Request, b string) {
+		w.Header().Set("Mcp-Session-Id", ids[n])
+		reply(200, typeJSON, good)(w, req, b)
+	})
+	for n = range ids {
+		r.RoundTrip(t.Context(), handshake(legacy), &listener{})
+	}
+	hidden := 0
+	for _, id := range ids {
+		if !strings.Contains(r.scrub.Text("id "+id), id) {
+			hidden++
+		}
+	}
+	if last := ids[len(ids)-1]; hidden != hiddenSessions || strings.Contains(r.scrub.Text(last), last) {
+		t.Errorf("%d session ids are hidden, want the newest %d", hidden, hiddenSessions)
+	}
+	r.Close(t.Context(), nil)
+	if got := r.scrub.Text(ids[5]); got != ids[5] {
+		t.Errorf("after Close: %s", got)
 	}
 }
 

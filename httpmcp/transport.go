@@ -63,6 +63,7 @@ type Transport struct {
 	gone   bool                    // guarded by mu: nothing begins
 	ops    map[*operation]struct{} // guarded by mu
 	idle   chan struct{}           // guarded by mu: closed when the last operation ends; nil when nobody waits
+	hidden []func()                // guarded by mu: each forgets a session id, the oldest first
 }
 
 var _ mcpclient.Transport = (*Transport)(nil)
@@ -241,6 +242,7 @@ func (t *Transport) Close(ctx context.Context, link *mcpclient.Link) error {
 	if t.own != nil {
 		t.own()
 	}
+	t.unhide()
 	return err
 }
 

@@ -17,8 +17,9 @@ const (
 )
 
 // A Scrubber removes the live secrets of the process from text. A secret stays
-// live for the life of the process: an old token may still be echoed. The zero
-// Scrubber knows no secret.
+// live until whoever added it forgets it, which only those do whose secrets are
+// many and short-lived: an old token may still be echoed. The zero Scrubber knows
+// no secret.
 //
 // A value is found as it is, and in the forms that programs write values in:
 // base64 and base64url at any place of a longer text, hexadecimal, URL encoding,
@@ -48,9 +49,9 @@ type Scrubber struct {
 // Secret is: fmt follows even a pointer in an unexported field, for a verb that
 // does not fit it.
 type known struct {
-	values   map[string]struct{} // what was added
-	patterns map[string]bool     // what is looked for, and whether as a token only
-	size     int                 // bytes of patterns
+	values   map[string]int  // what was added, and how often
+	patterns map[string]bool // what is looked for, and whether as a token only
+	size     int             // bytes of patterns
 }
 
 // NewScrubber returns a Scrubber that knows no secret yet.
@@ -72,11 +73,12 @@ func (s *Scrubber) Add(values ...string) {
 			continue
 		}
 		if s.known == nil {
-			k := &known{map[string]struct{}{}, map[string]bool{}, 0}
+			k := &known{values: map[string]int{}, patterns: map[string]bool{}}
 			s.known = func() *known { return k }
 		}
 		k := s.known()
-		if _, old := k.values[value]; old {
+		if k.values[value] > 0 {
+			k.values[value]++
 			continue
 		}
 		if len(value) > maxValue || len(k.values) == maxValues || !k.add(value) {
@@ -87,9 +89,40 @@ func (s *Scrubber) Add(values ...string) {
 	}
 }
 
+// Forget takes back one Add of each value. It is for secrets that a server deals
+// out without end, such as session ids, which would fill the Scrubber. Once they
+// are worth nothing any more, texts may show them.
+func (s *Scrubber) Forget(values ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		return
+	}
+	k, gone := s.known(), false
+	for _, value := range values {
+		if k.values[value] > 1 {
+			k.values[value]--
+		} else if k.values[value] == 1 {
+			delete(k.values, value)
+			gone = true
+		}
+	}
+	if !gone {
+		return
+	}
+	// Values share patterns, so what is left is worked out anew.
+	rest := &known{values: map[string]int{}, patterns: map[string]bool{}}
+	for value, n := range k.values {
+		rest.add(value)
+		rest.values[value] = n
+	}
+	s.known = func() *known { return rest }
+	s.current.Store(nil)
+}
+
 // add makes a value known, and reports whether the bound on patterns allows it.
 func (k *known) add(value string) bool {
-	k.values[value] = struct{}{}
+	k.values[value] = 1
 	for _, v := range derived(value) {
 		if !matchable(v) {
 			continue

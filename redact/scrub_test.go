@@ -257,6 +257,36 @@ func TestP5_ManySecrets(t *testing.T) {
 	}
 }
 
+// A server that deals out a new session id with every reply must not fill the
+// Scrubber.
+func TestForget(t *testing.T) {
+	s := NewScrubber()
+	s.Add("the-lasting-secret", "twice-added-secret")
+	s.Add("twice-added-secret")
+	for i := range 2 * maxValues {
+		id := fmt.Sprintf("session-%06d-secret", i)
+		s.Add(id)
+		if i%512 == 0 && s.Text("it is "+id) != "it is "+Placeholder {
+			t.Fatalf("%s is not known", id)
+		}
+		s.Forget(id)
+	}
+	s.Forget("twice-added-secret", "never-added-secret")
+	for text, want := range map[string]string{
+		"session-000007-secret": "session-000007-secret",
+		"the-lasting-secret":    Placeholder,
+		"twice-added-secret":    Placeholder,
+	} {
+		if got := s.Text(text); got != want {
+			t.Errorf("%s: got %s", text, got)
+		}
+	}
+	s.Forget("twice-added-secret")
+	if got := s.Text("twice-added-secret"); got != "twice-added-secret" {
+		t.Errorf("forgotten twice: %s", got)
+	}
+}
+
 func TestL42_Bounds(t *testing.T) {
 	values := make([]string, maxValues+1)
 	for i := range values {
