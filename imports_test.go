@@ -37,10 +37,14 @@ const allowed = `
 
 	# What judges the product shares no code with it, so that a shared mistake
 	# cannot hide: the commands run the built binary.
-	NONE < conformance/fakeserver, conformance/internal/child, conformance/promises;
+	NONE < conformance/fakeserver, conformance/internal/child, conformance/internal/mcpserver, conformance/promises;
 	spec < spec/speccheck;
 	conformance/internal/child, conformance/fakeserver, spec, spec/speccheck
 		< conformance/bench, conformance/faults, conformance/peers, conformance/soak;
+	conformance/internal/child, conformance/fakeserver, spec/speccheck < conformance/checklist;
+	conformance/internal/child < conformance/mcp;
+	conformance/internal/child, conformance/internal/mcpserver < conformance/matrix, conformance/peers;
+	conformance/internal/child, spec/speccheck < conformance/mcp/driver;
 `
 
 // banned lists what must not be in the closure of a package's imports, on any
@@ -62,7 +66,7 @@ var owners = []struct {
 	{"github.com/hashicorp/go-retryablehttp", []string{"httpmcp"}},
 	{"github.com/spf13/cobra", []string{"cli"}},
 	{"github.com/spf13/pflag", []string{"cli"}},
-	{"github.com/santhosh-tekuri/jsonschema/v6", []string{"spec/speccheck"}},
+	{"github.com/santhosh-tekuri/jsonschema/v6", []string{"spec/speccheck", "conformance/checklist"}},
 	{"github.com/r3labs/diff/v3", []string{"mcpclient", "replay", "conformance", "cli"}},
 }
 

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/toolhost/toolhost/conformance/internal/child"
+	"github.com/toolhost/toolhost/spec/speccheck"
+)
+
+const (
+	server = "conformance" // the one entry of the configuration
+	pack   = "mcp"         // the id of the pack over it
+
+	listLimit = 20 * time.Second // for the server to start
+	stopLimit = 3 * time.Second  // for the host to end by itself
+)
+
+// A host is a toolhost process with one pack over the suite's server.
+type host struct {
+	c       *child.Child
+	changed chan struct{} // holds one when a status came since it was looked at
+}
+
+// startHost starts the binary. Its stderr is ours, which the suite keeps.
+func startHost(bin string) (*host, error) {
+	checker, err := speccheck.New()
+	if err != nil {
+		return nil, err
+	}
+	h := &host{changed: make(chan struct{}, 1)}
+	h.c, err = child.Start(bin, child.Options{
+		Stderr: os.Stderr,
+		Check:  checker.Trace,
+		Notify: func(string, json.RawMessage) {
+			select {
+			case h.changed <- struct{}{}:
+			default:
+			}
+		},
+	})
+	return h, err
+}
+
+// construct makes the pack over an mcpServers object with one entry. version is
+// the revision to speak, "" to leave that to toolhost.
+func (h *host) construct(ctx context.Context, url, version string) error {
+	type entry struct {
+		URL             string `json:"url"`
+		ProtocolVersion string `json:"protocolVersion,omitempty"`
+	}
+	var params struct {
+		Pack   string           `json:"pack"`
+		ID     string           `json:"id"`
+		Config map[string]entry `json:"config"`
+		Host   struct {
+			Name         string `json:"name"`
+			Capabilities struct {
+				Status bool `json:"status"`
+			} `json:"capabilities"`
+		} `json:"host"`
+		Protocol string `json:"protocol"`
+	}
+	params.Pack, params.ID, params.Protocol = "runvil/mcp", pack, "1"
+	params.Config = map[string]entry{server: {url, version}}
+	params.Host.Name = "driver"
+	params.Host.Capabilities.Status = true
+	if err := h.ask(ctx, "construct", params, nil); err != nil {
+		return err
+	}
+	return h.ask(ctx, "ready", map[string]string{"id": pack}, nil)
+}
+
+// A tool is one that the server lists, as the host shows it.
+type tool struct {
+	Name        string
+	InputSchema json.RawMessage
+}
+
+// list returns the server's tools once it has started. A server that could not be
+// used is an error.
+func (h *host) list(ctx context.Context) ([]tool, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, listLimit, errors.New("the server is still loading"))
+	defer cancel()
+	for {
+		content, err := h.invoke(ctx, "get_dynamic_tools", map[string]string{"namespace": server})
+		if err != nil {
+			return nil, err
+		}
+		var listing struct {
+			Status, Reason string
+			Tools          []tool
+		}
+		if err := json.Unmarshal([]byte(content), &listing); err != nil {
+			return nil, fmt.Errorf("the listing: %w: %s", err, content)
+		}
+		switch listing.Status {
+		case "ready":
+			return listing.Tools, nil
+		case "loading":
+		default:
+			return nil, fmt.Errorf("the server is in the status %q: %s", listing.Status, listing.Reason)
+		}
+		select {
+		case <-h.changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// call calls a tool of the server and returns its text, which must not be empty.
+// arguments is any JSON object.
+func (h *host) call(ctx context.Context, name string, arguments json.RawMessage) (string, error) {
+	text, err := h.invoke(ctx, "call_dynamic_tool", map[string]any{
+		"namespace": server, "toolName": name, "arguments": arguments,
+	})
+	if err == nil && text == "" {
+		err = errors.New("the result is empty")
+	}
+	if err != nil {
+		return "", fmt.Errorf("call %s: %w", name, err)
+	}
+	return text, nil
+}
+
+// invoke calls a tool of the pack and returns the content of its answer.
+func (h *host) invoke(ctx context.Context, name string, arguments any) (string, error) {
+	var result struct{ Content string }
+	err := h.ask(ctx, "invoke", map[string]any{"tool": pack + "/" + name, "arguments": arguments}, &result)
+	return result.Content, err
+}
+
+// ask sends a request and decodes its result into v, unless v is nil. When ctx ends
+// first the request is cancelled.
+func (h *host) ask(ctx context.Context, method string, params, v any) error {
+	text, err := json.Marshal(params)
+	if err != nil {
+		return err
+	}
+	if v == nil {
+		v = new(json.RawMessage)
+	}
+	id, answer, err := h.c.Send(method, string(text))
+	var reply child.Reply
+	if err == nil {
+		reply, err = h.c.Await(ctx, answer)
+	}
+	if err == nil {
+		err = reply.Decode(v)
+	} else if ctx.Err() != nil {
+		err = errors.Join(err, h.c.Write(`{"jsonrpc":"2.0","method":"cancel","params":{"id":`+id+`}}`))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return nil
+}
+
+// stop closes the host's stdin and waits for its end. A host that had to be killed,
+// or that wrote what no host should see, is an error.
+func (h *host) stop() error {
+	err := h.c.Stop(stopLimit)
+	for _, stray := range h.c.Strays() {
+		err = errors.Join(err, errors.New("a message that should not have come: "+stray))
+	}
+	return err
+}

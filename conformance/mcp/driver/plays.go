@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A play is what a user does in a scenario once the server is ready, and the end
+// state that must come of it.
+type play func(ctx context.Context, h *host, tools []tool, t *task) error
+
+// plays are the scenarios by name, and groups of them by the beginning of it.
+var plays = []struct {
+	scenario string // all that begin so when it ends in /
+	play     play
+}{
+	{"initialize", look},
+	{"request-metadata", look},
+	{"json-schema-ref-no-deref", look},
+	{"sep-2640-client-no-prefetch", look},
+	{"sep-2640-client-verify-digest", look},
+	{"sep-2640-client-verify-size", look},
+	{"sep-2640-client-verify-frontmatter", look},
+	{"tools_call", add},
+	{"sse-retry", callAll},
+	{"elicitation-sep1034-client-defaults", callUnanswered},
+	{"sep-2322-client-request-state", callAll},
+	{"http-standard-headers", callAll},
+	{"http-invalid-tool-headers", callAll},
+	{"http-custom-headers", callAsTold},
+	{"json-schema-2020-12-preservation", echoSchema},
+	{"auth/", callAll},
+}
+
+func playFor(scenario string) play {
+	for _, row := range plays {
+		if row.scenario == scenario || strings.HasSuffix(row.scenario, "/") && strings.HasPrefix(scenario, row.scenario) {
+			return row.play
+		}
+	}
+	return nil
+}
+
+// look does no more: the server is ready, which is what is wanted.
+func look(context.Context, *host, []tool, *task) error { return nil }
+
+func add(ctx context.Context, h *host, _ []tool, _ *task) error {
+	text, err := h.call(ctx, "add_numbers", json.RawMessage(`{"a":5,"b":3}`))
+	if err == nil && !strings.Contains(text, "8") {
+		err = fmt.Errorf("5 and 3 make %q", text)
+	}
+	return err
+}
+
+// callAll calls every tool that is listed, one after the other.
+func callAll(ctx context.Context, h *host, tools []tool, _ *task) error {
+	if len(tools) == 0 {
+		return errors.New("the server lists no tool")
+	}
+	for _, tool := range tools {
+		if _, err := h.call(ctx, tool.Name, json.RawMessage(`{}`)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// callUnanswered calls every tool, and gives up soon: each asks the user, for whom
+// runvil/mcp does not answer, and waits as long as it is let.
+func callUnanswered(ctx context.Context, h *host, tools []tool, t *task) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Second, errors.New("the call still waits for an answer of the user"))
+	defer cancel()
+	return callAll(ctx, h, tools, t)
+}
+
+// callAsTold makes the calls that the suite gives.
+func callAsTold(ctx context.Context, h *host, _ []tool, t *task) error {
+	if len(t.calls) == 0 {
+		return errors.New("the suite gives no calls to make")
+	}
+	for _, call := range t.calls {
+		if _, err := h.call(ctx, call.Name, call.Arguments); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// echoSchema sends one tool's schema to another tool, as the host lists it.
+func echoSchema(ctx context.Context, h *host, tools []tool, _ *task) error {
+	i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == "json_schema_2020_12_tool" })
+	if i < 0 {
+		return errors.New("the tool with the schema is not listed")
+	}
+	arguments, err := json.Marshal(map[string]json.RawMessage{"schema": tools[i].InputSchema})
+	if err != nil {
+		return err
+	}
+	_, err = h.call(ctx, "json_schema_echo", arguments)
+	return err
+}
