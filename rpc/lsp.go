@@ -83,12 +83,12 @@ func readHeader(line []byte, length int64) (int64, error) {
 	if !bytes.EqualFold(name, []byte(contentLength)) {
 		return length, nil
 	}
-	if length >= 0 {
-		return 0, fmt.Errorf("%w: two headers %s", errCut, contentLength)
-	}
 	n, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 63)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %s is no decimal number of bytes", errCut, contentLength)
+	}
+	if length >= 0 && length != int64(n) {
+		return 0, fmt.Errorf("%w: two headers %s that differ", errCut, contentLength)
 	}
 	return int64(n), nil
 }

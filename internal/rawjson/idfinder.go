@@ -17,6 +17,7 @@ type IDFinder struct {
 	nested  int    // arrays and objects that are open within the member's value
 	isID    bool   // the member's name is "id", for the first time
 	hasID   bool   // such a member was met
+	twice   bool   // and then another
 	method  bool   // a member "method" was met
 	outcome bool   // a member "result" or "error" was met
 	raw     []byte // the member's name or id as far as it was read
@@ -34,12 +35,17 @@ const (
 	wantValue
 	inValue
 	wantComma
-	finished // all is decided, or the text is no object
+	finished // the object is at its end, or the text is none
 )
 
-// ID returns the value of the first member "id" as it was written, or nil when
-// none was met yet or when it is no string or number shorter than 1 KiB.
-func (f *IDFinder) ID() []byte { return f.id }
+// ID returns the value of the member "id" as it was written, or nil when there is
+// none or more than one, or when it is no string or number shorter than 1 KiB.
+func (f *IDFinder) ID() []byte {
+	if f.twice {
+		return nil
+	}
+	return f.id
+}
 
 // IsResponse reports whether the message is a response: a member "result" or
 // "error" was met, and no "method".
@@ -87,6 +93,7 @@ func (f *IDFinder) str(p []byte, i int) int {
 			name = Text(f.raw)
 		}
 		f.isID = name == "id" && !f.hasID
+		f.twice = f.twice || name == "id" && f.hasID
 		f.hasID = f.hasID || f.isID
 		f.method = f.method || name == "method"
 		f.outcome = f.outcome || name == "result" || name == "error"
@@ -163,9 +170,6 @@ func (f *IDFinder) value(c byte) bool {
 // endValue is called behind a member's value.
 func (f *IDFinder) endValue() {
 	f.state = wantComma
-	if f.hasID && f.method {
-		f.state = finished
-	}
 	if !f.isID {
 		return
 	}
