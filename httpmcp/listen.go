@@ -26,10 +26,11 @@ const (
 )
 
 // Listen implements mcpclient.Transport. Where the stream is a GET, a stream that
-// was open and ends is opened again after a wait, from its last event on; an
-// opening that fails is returned. A subscription ends with its stream (nil when
-// the server ended it in order), since a new one is a new request.
-func (t *Transport) Listen(ctx context.Context, link *mcpclient.Link, req *mcpclient.Request, h mcpclient.Handler) error {
+// was open and ends is opened again after a wait, from its last event on, as often
+// as it takes while the server is away; what else goes wrong is returned. A
+// subscription ends with its stream (nil when the server ended it in order), since
+// a new one is a new request.
+func (t *Transport) Listen(ctx context.Context, link *mcpclient.Link, req *mcpclient.Request, l mcpclient.Listener) error {
 	opCtx, op, err := t.begin(ctx, false)
 	if err != nil {
 		return err
@@ -40,9 +41,9 @@ func (t *Transport) Listen(ctx context.Context, link *mcpclient.Link, req *mcpcl
 
 	switch {
 	case link.Revision.ListenByGet:
-		err = t.listenByGet(opCtx, link, h)
+		err = t.listenByGet(opCtx, link, l)
 	case req != nil:
-		err = t.subscribe(opCtx, req, h)
+		err = t.subscribe(opCtx, req, l)
 	default:
 		err = mcpclient.ErrNoListen
 	}
@@ -52,32 +53,48 @@ func (t *Transport) Listen(ctx context.Context, link *mcpclient.Link, req *mcpcl
 	return err
 }
 
-func (t *Transport) listenByGet(ctx context.Context, link *mcpclient.Link, h mcpclient.Handler) error {
+func (t *Transport) listenByGet(ctx context.Context, link *mcpclient.Link, l mcpclient.Listener) error {
 	header := t.headersFor(link).get
 	var reopen pace
-	for opened := false; ; opened = true {
+	for opened := false; ; {
 		began := time.Now()
-		events, err := t.listenOnce(ctx, link, header, opened, h)
-		if err != nil || ctx.Err() != nil {
+		events, err := t.listenOnce(ctx, link, header, opened, l)
+		var asked time.Duration // to stay away for
+		switch away, ok := passing(err); {
+		case ctx.Err() != nil, err != nil && !(ok && opened):
 			return err
+		case err != nil:
+			asked = away
+		default:
+			opened = true
+			if time.Since(began) >= wellAfter {
+				reopen.well()
+			}
+			if id := events.LastID(); canResumeFrom(id) && link.Revision.Resume {
+				header = header.Clone()
+				header[headerLastEventID] = []string{id}
+			}
+			reopen.heed(events.Retry())
 		}
-		if time.Since(began) >= wellAfter {
-			reopen.well()
-		}
-		if id := events.LastID(); canResumeFrom(id) && link.Revision.Resume {
-			header = header.Clone()
-			header[headerLastEventID] = []string{id}
-		}
-		reopen.heed(events.Retry())
-		if err := sleep(ctx, reopen.next()); err != nil {
+		if err := sleep(ctx, max(reopen.next(), asked)); err != nil {
 			return err
 		}
 	}
 }
 
+// passing reports whether an opening failed in a way that may pass, and what the
+// server asked us to wait.
+func passing(err error) (wait time.Duration, ok bool) {
+	var wire *mcpclient.WireError
+	if !errors.As(err, &wire) || wire.Final || wire.SessionLost {
+		return 0, false
+	}
+	return wire.RetryAfter, true
+}
+
 // listenOnce opens the stream and reads it to its end. The error says that it
 // could not be opened, or must not be opened again.
-func (t *Transport) listenOnce(ctx context.Context, link *mcpclient.Link, header http.Header, again bool, h mcpclient.Handler) (*sse.Decoder, error) {
+func (t *Transport) listenOnce(ctx context.Context, link *mcpclient.Link, header http.Header, again bool, l mcpclient.Listener) (*sse.Decoder, error) {
 	ctx, idle := watchIdle(ctx)
 	defer idle.stop()
 	var sent attempt
@@ -100,6 +117,7 @@ func (t *Transport) listenOnce(ctx context.Context, link *mcpclient.Link, header
 	if ids := header[headerLastEventID]; ids != nil {
 		lastID = ids[0]
 	}
+	l.Opened()
 	events := sse.NewDecoder(idle.reader(body), t.limits, sse.Options{Endless: true, LastID: lastID})
 	for {
 		event, err := events.Next()
@@ -111,7 +129,7 @@ func (t *Transport) listenOnce(ctx context.Context, link *mcpclient.Link, header
 			return events, nil
 		}
 		if isMessage(event) {
-			t.overhear(ctx, link, event.Data, h)
+			t.overhear(ctx, link, event.Data, l)
 		}
 	}
 }
@@ -152,10 +170,10 @@ func (t *Transport) overhear(ctx context.Context, link *mcpclient.Link, data []b
 }
 
 // subscribe sends a request whose answer is a stream that stays open.
-func (t *Transport) subscribe(ctx context.Context, req *mcpclient.Request, h mcpclient.Handler) error {
+func (t *Transport) subscribe(ctx context.Context, req *mcpclient.Request, l mcpclient.Listener) error {
 	ctx, idle := watchIdle(ctx)
 	defer idle.stop()
-	x := newExchange(t, req, h)
+	x := newExchange(t, req, l)
 	header := t.postHeaders(req.Link, req.Method, req.Name, req.Headers)
 	resp, err := t.post(x.sent.watch(ctx), t.side, header, req.Body, &x.sent)
 	if err != nil {
@@ -177,6 +195,7 @@ func (t *Transport) subscribe(ctx context.Context, req *mcpclient.Request, h mcp
 		if body, err = t.decoded(resp); err != nil {
 			return err
 		}
+		l.Opened()
 		events := sse.NewDecoder(idle.reader(body), t.limits, sse.Options{Endless: true})
 		answer, err = x.readEvents(ctx, events)
 		var cut *streamCut

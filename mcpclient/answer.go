@@ -17,15 +17,20 @@ type outgoing struct {
 
 // send sends a request without side effects and returns its answer.
 func (s *Session) send(ctx context.Context, link *Link, out outgoing) (*Response, error) {
-	id := s.ids.Add(1)
-	return s.t.RoundTrip(ctx, &Request{
-		Link:       link,
-		ID:         id,
-		Method:     out.method,
-		Body:       s.parts.request(link.Revision, id, out.method, out.params),
-		Repeatable: true,
-		NoCancel:   out.noCancel,
-	}, &inbound{s: s, link: link})
+	return s.t.RoundTrip(ctx, s.repeatable(link, out), &inbound{s: s, link: link})
+}
+
+// repeatable returns a request without side effects, under a new id.
+func (s *Session) repeatable(link *Link, out outgoing) *Request {
+	id := s.opts.Era.nextID()
+	return &Request{
+		Link:     link,
+		ID:       id,
+		Method:   out.method,
+		Body:     s.parts.request(link.Revision, id, out.method, out.params),
+		NoCancel: out.noCancel,
+		Again:    func() *Request { return s.repeatable(link, out) },
+	}
 }
 
 // readResult splits a result. The members that the caller reads must not stand

@@ -55,10 +55,16 @@ func (s *Session) CallTool(ctx context.Context, name string, arguments []byte, o
 			// 2026-07-28 streamable-http, "Client Behavior": list again, then
 			// send again with the headers of the fresh schema.
 			relisted = true
-			if _, err := s.ListTools(ctx); err == nil {
+			s.toolsChanged() // the owner of the listing needs a fresh one too
+			if _, err := s.list(ctx); err == nil {
 				link = s.current()
 				continue
 			}
+		case err == nil && resp.Err != nil && resp.Err.Code == codeInvalidParams:
+			// The tool is gone, or takes other arguments now, or the caller was
+			// wrong: whoever looks next gets a fresh listing (2026-07-28
+			// server/utilities/caching, "Freshness Calculation").
+			s.doubtListing()
 		}
 		if err == nil && resp.Err == nil {
 			return s.readCall(link.Revision, resp.Result)
@@ -75,7 +81,7 @@ func (s *Session) callOnce(ctx context.Context, link *Link, name string, argumen
 	if len(arguments) == 0 {
 		arguments = []byte("{}")
 	}
-	req := &Request{Link: link, ID: s.ids.Add(1), Method: methodCall, Name: name}
+	req := &Request{Link: link, ID: s.opts.Era.nextID(), Method: methodCall, Name: name}
 	if link.Revision.StandardHeaders {
 		var err error
 		if req.Headers, err = paramHeaders(s.headerParams(name), arguments); err != nil {

@@ -1,9 +1,11 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -214,6 +216,8 @@ func TestSessionLost(t *testing.T) {
 			refuses(400, codeUnsupportedVersion, "no", `{"supported":["2026-07-28"]}`),
 			"tools/call@2025-11-25 " + attempt + " tools/call@2026-07-28", "", ""},
 		{"the server refuses the revision and lists a modern one", then(refuses(400, codeUnsupportedVersion, "no", `{"supported":["2026-07-28"]}`), says(hello)),
+			nil, "tools/call@2025-11-25 " + probe + " tools/call@2026-07-28", "", ""},
+		{"VER-05 the server misses the headers of a modern request", then(refuses(400, codeHeaderMismatch, "no Mcp-Method", ""), says(hello)),
 			nil, "tools/call@2025-11-25 " + probe + " tools/call@2026-07-28", "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -440,6 +444,7 @@ func TestDoubtedLink(t *testing.T) {
 		{"a modern server is asked for nothing it knows", modernName, fails(404), true},
 		{"a modern server has a bad moment", modernName, fails(500), false},
 		{"a modern server refuses the arguments", modernName, refuses(400, -32602, "bad", ""), false},
+		{"BAS-12 a modern server gives a reason of its own", modernName, refuses(400, 5, "no", ""), true},
 		{"a session is refused with 400", legacyName, refuses(400, -32000, "Bad Request: No valid session ID provided", ""), true},
 		{"arguments are refused with 400", legacyName, refuses(400, -32000, "bad arguments", ""), false},
 	} {
@@ -489,7 +494,7 @@ func TestProgressAndLog(t *testing.T) {
 		send("notifications/progress", `[]`)
 		h.Notification("notifications/progress", nil)
 		send("notifications/message", `{"level":"warning","logger":"db","data":{"a":[1]}}`)
-		send("notifications/tools/list_changed", `{"x":1}`)
+		send("notifications/resources/list_changed", `{"x":1}`)
 		return result(hello)
 	}
 	session, err := Connect(t.Context(), s, &Options{OnNotification: func(method string, params []byte) {
@@ -512,7 +517,7 @@ func TestProgressAndLog(t *testing.T) {
 	if want := `0.50/2e0 "half\n", 1/ "", warning db {"a":[1]}`; strings.Join(got, ", ") != want {
 		t.Errorf("got  %s, want %s", strings.Join(got, ", "), want)
 	}
-	if want := `notifications/message {"level":"info","data":"early"}, notifications/tools/list_changed {"x":1}`; strings.Join(other, ", ") != want {
+	if want := `notifications/message {"level":"info","data":"early"}, notifications/resources/list_changed {"x":1}`; strings.Join(other, ", ") != want {
 		t.Errorf("got %s, want %s", strings.Join(other, ", "), want)
 	}
 	// PRG-02: what comes too late belongs to no call, even when it was on its way.
@@ -557,7 +562,7 @@ func TestUnaskedLogMessages(t *testing.T) {
 	}
 }
 
-// B143: the server cancels our request and never answers it.
+// B143, CAN-10: the server cancels our request and never answers it; why is logged.
 func TestServerCancels(t *testing.T) {
 	scrub := redact.NewScrubber()
 	for _, test := range []struct {
@@ -579,8 +584,13 @@ func TestServerCancels(t *testing.T) {
 				}
 				return result(hello)
 			})
+			var log bytes.Buffer
 			session.opts.Scrub = scrub
+			session.opts.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			_, err := session.CallTool(t.Context(), "t", nil, nil)
+			if (log.Len() > 0) != (test.want != "") || !strings.Contains(log.String(), test.want) {
+				t.Errorf("logged %q", log.String())
+			}
 			if test.want == "" {
 				if err != nil {
 					t.Error(err)

@@ -44,7 +44,7 @@ func (h *handshake) detect(ctx context.Context) (*Link, error) {
 		}
 	}
 	switch {
-	case err != nil && doubtsEra(err):
+	case err != nil && otherEra(err):
 		return h.initialize(ctx, latest(true))
 	case err != nil:
 		return nil, err
@@ -109,7 +109,7 @@ func (h *handshake) discovered(ctx context.Context, probe *Revision, result []by
 	case rev.Handshake:
 		return h.initialize(ctx, rev)
 	}
-	h.noTools = lacksTools(object)
+	h.declared = declaredIn(object)
 	return h.modern(rev), nil
 }
 
@@ -119,7 +119,7 @@ func (h *handshake) discovered(ctx context.Context, probe *Revision, result []by
 func (h *handshake) withoutDiscover(ctx context.Context, probe *Revision) (*Link, error) {
 	resp, err := h.s.send(ctx, &Link{Revision: probe}, outgoing{method: methodList})
 	switch {
-	case err != nil && doubtsEra(err):
+	case err != nil && otherEra(err):
 		return h.initialize(ctx, latest(true))
 	case err != nil:
 		return nil, err
@@ -169,6 +169,14 @@ func endsAttempt(status int) bool {
 		return false
 	}
 	return status >= 500
+}
+
+// otherEra reports whether the failure of a probe leaves it open that the server is
+// of the other era: so may one that answers it with a success and then with nothing
+// that could be an answer.
+func otherEra(err error) bool {
+	wire, ok := errors.AsType[*WireError](err)
+	return doubtsEra(err) || ok && wire.Status/100 == 2
 }
 
 // doubtsEra reports whether a failure may mean that the server is of another

@@ -3,10 +3,11 @@
 //
 // It owns the entries of an mcp.json (Entry), the table of protocol revisions
 // (Revision), the handshake of both eras (Connect), the listing and calling of
-// tools (Session), the reading of results (CallResult) and the waits between
-// attempts (Policy). It opens no connection, starts no process and imports
-// neither net/http nor os/exec, which a test proves. It fetches nothing that a
-// server names: schemas, their $ref included, are data.
+// tools (Session), how far a listing can be trusted (Freshness), the stream on
+// which a server tells of changes (Session.Listen), the reading of results
+// (CallResult) and the waits between attempts (Policy). It opens no connection,
+// starts no process and imports neither net/http nor os/exec, which a test proves.
+// It fetches nothing that a server names: schemas, their $ref included, are data.
 //
 // The package starts no goroutine. A Session's methods may be called from any
 // goroutine; what a server says during a call is delivered on a goroutine of the

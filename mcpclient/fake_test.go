@@ -22,6 +22,9 @@ type server struct {
 	answer func(ctx context.Context, req *Request, h Handler) (*Response, error)
 	notify func(ctx context.Context, n *Notification) error // nil accepts
 
+	// listen plays the n-th stream of the server's own; nil offers none.
+	listen func(ctx context.Context, n int, req *Request, l Listener) error
+
 	mu     sync.Mutex
 	trace  []string // guarded by mu; "method@revision", and "close" with the session
 	bodies []string // guarded by mu
@@ -105,8 +108,8 @@ func (s *server) check(req *Request) {
 			rawjson.KindOf(meta.Get(metaClient)) != rawjson.Dict) {
 		s.t.Errorf("%s lacks the metadata of %s: %s", req.Method, req.Link.Revision.Name, req.Body)
 	}
-	if req.Repeatable == (req.Method == "tools/call") {
-		s.t.Errorf("%s: Repeatable is %v", req.Method, req.Repeatable)
+	if (req.Again != nil) == (req.Method == "tools/call" || req.Method == "subscriptions/listen") {
+		s.t.Errorf("%s: Again is there: %v", req.Method, req.Again != nil)
 	}
 	if req.NoCancel != (req.Method == "initialize") {
 		s.t.Errorf("%s: NoCancel is %v", req.Method, req.NoCancel)
@@ -124,8 +127,18 @@ func (s *server) Notify(ctx context.Context, n *Notification) error {
 	return nil
 }
 
-func (s *server) Listen(context.Context, *Link, *Request, Handler) error {
-	return errors.New("nothing listens here")
+func (s *server) Listen(ctx context.Context, link *Link, req *Request, l Listener) error {
+	if (req == nil) != link.Revision.ListenByGet {
+		s.t.Errorf("%s is listened to with %v", link.Revision.Name, req)
+	}
+	if req != nil {
+		s.check(req)
+	}
+	s.add("listen@" + link.Revision.Name)
+	if s.listen == nil {
+		return ErrNoListen
+	}
+	return s.listen(ctx, s.count("listen"), req, l)
 }
 
 func (s *server) Close(_ context.Context, link *Link) error {

@@ -11,9 +11,9 @@ import (
 // A handshake is one attempt to open a link: by a modern request, by initialize,
 // or by what is already known.
 type handshake struct {
-	s       *Session
-	noTools bool  // the server declares its capabilities, and tools is not among them
-	orphan  *Link // what the server may hold a session for, though the attempt failed
+	s        *Session
+	declared declared
+	orphan   *Link // what the server may hold a session for, though the attempt failed
 }
 
 // open returns the link to use from now on.
@@ -140,7 +140,7 @@ func (h *handshake) choice(result []byte) (*Revision, error) {
 	if rawjson.KindOf(version) != rawjson.String {
 		return nil, malformed(methodInitialize, notA("protocolVersion", version, rawjson.String))
 	}
-	h.noTools = lacksTools(object)
+	h.declared = declaredIn(object)
 	name := rawjson.Text(version)
 	for _, rev := range h.s.opts.speaks() {
 		if rev.Name == name {
@@ -167,9 +167,22 @@ func legacyHint(err error) error {
 	return &hinted
 }
 
-// lacksTools reports whether a result declares capabilities without tools. A
-// server that declares nothing is asked.
-func lacksTools(result rawjson.Object) bool {
-	capabilities := result.Opt("capabilities")
-	return rawjson.KindOf(capabilities) == rawjson.Dict && rawjson.Members(capabilities).Opt("tools") == nil
+// A declared is what a server has declared of itself, as far as we act on it.
+type declared struct {
+	known       bool // it has declared its capabilities; else it is asked for all
+	noTools     bool // tools is not among them
+	listChanged bool // it tells of changes of its tools
+}
+
+func declaredIn(result rawjson.Object) declared {
+	value := result.Opt("capabilities")
+	if rawjson.KindOf(value) != rawjson.Dict {
+		return declared{}
+	}
+	tools := rawjson.Members(value).Opt("tools")
+	return declared{
+		known:       true,
+		noTools:     tools == nil,
+		listChanged: string(rawjson.Members(tools).Get("listChanged")) == "true",
+	}
 }

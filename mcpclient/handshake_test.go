@@ -99,6 +99,8 @@ func TestDetectEra(t *testing.T) {
 		{"400 without a body", fails(400), nil, legacy, probe + " " + shake, legacyName, ""},
 		{"404 without a body", fails(404), nil, legacy, probe + " " + shake, legacyName, ""},
 		{"405", fails(405), nil, legacy, probe + " " + shake, legacyName, ""},
+		{"B075 200 with an answer that is malformed", always(func() (*Response, error) { return nil, &WireError{Status: 200, Delivered: "yes"} }), nil, legacy,
+			probe + " " + shake, legacyName, ""},
 		{"200 with something that is not MCP", always(notMCP), nil, legacy, probe + " " + shake, legacyName, ""},
 		{"500 to unknown methods", fails(500), nil, legacy, probe + " " + shake, legacyName, ""},
 		{"501 with -32601", refuses(501, codeMethodNotFound, "", ""), nil, legacy, probe + " " + shake, legacyName, ""},

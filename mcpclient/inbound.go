@@ -31,6 +31,10 @@ func (in *inbound) Notification(method string, params []byte) {
 			in.s.cancelled(rawjson.Members(params))
 			return
 		}
+	case notificationToolsChanged:
+		// On whichever stream, and whether it was declared or not (B115).
+		in.s.toolsChanged()
+		return
 	}
 	if in.s.opts.OnNotification != nil {
 		in.s.opts.OnNotification(method, params)
@@ -138,5 +142,6 @@ func (s *Session) cancelled(params rawjson.Object) {
 	if text := rawjson.Text(params.Get("reason")); text != "" {
 		reason += ": " + s.opts.Scrub.Reason(text, shownReason)
 	}
+	s.opts.Log.Debug("a call was cancelled", "reason", reason)
 	c.cancel(&WireError{Op: methodCall, Reason: reason, Delivered: "yes"})
 }

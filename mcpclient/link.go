@@ -73,7 +73,11 @@ func (s *Session) reopen(ctx context.Context, own *renewal) (*Link, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if link != nil {
-			s.link, s.noTools = link, h.noTools
+			s.link, s.declared = link, h.declared
+			s.fresh.now.doubts++ // who has lost a session may have been replaced
+			if s.unfollow != nil {
+				s.unfollow()
+			}
 		}
 		s.renewing = nil
 		close(own.done)
@@ -107,14 +111,24 @@ func (s *Session) notReopened(err error) error {
 }
 
 // lost reports whether a failure proves that the server has not acted on the
-// request and that a new link would help: it lost the session, or it refuses the
-// link's revision and lists one that we speak. The latter forgets the era.
+// request and that a new link would help: it lost the session, it refuses the
+// link's revision and lists one that we speak, or it wants the headers of the other
+// era. The last two forget the era.
 func (s *Session) lost(link *Link, resp *Response, err error) bool {
 	if err != nil {
 		wire, ok := errors.AsType[*WireError](err)
 		return ok && wire.SessionLost
 	}
-	if resp.Err == nil || resp.Err.Code != codeUnsupportedVersion {
+	if resp.Err == nil {
+		return false
+	}
+	if resp.Err.Code == codeHeaderMismatch && resp.Status == 400 && link.Revision.Handshake && !s.opts.speaks()[0].Handshake {
+		// It misses headers that only a modern request has, and looks at these
+		// first: the server was replaced by one of that era.
+		s.opts.Era.set(nil)
+		return true
+	}
+	if resp.Err.Code != codeUnsupportedVersion {
 		return false
 	}
 	listed := stringsOf(rawjson.Members(resp.Err.Data).Get("supported"))
@@ -136,9 +150,8 @@ func (s *Session) doubt(link *Link, resp *Response, err error) {
 	wire, _ := errors.AsType[*WireError](err)
 	switch {
 	case !link.Revision.Handshake && wire != nil && wire.Status < 500 && doubtsEra(wire):
-	case !link.Revision.Handshake && err == nil && resp.Status == 400 && -32019 <= resp.Err.Code && resp.Err.Code <= -32000:
-		// The codes in which servers of the other era refuse a request that has
-		// no session.
+	case !link.Revision.Handshake && err == nil && resp.Status == 400 && !defined(resp.Err.Code):
+		// So do servers of the other era refuse a request that has no session.
 	case err == nil && resp.Status == 400 && strings.Contains(strings.ToLower(resp.Err.Message), "session"):
 		// The specification wants 404 for a session that the server does not
 		// know; many servers answer 400.
@@ -149,4 +162,11 @@ func (s *Session) doubt(link *Link, resp *Response, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.doubted = link
+}
+
+// defined reports whether JSON-RPC or MCP says what an error code means. To the
+// codes from -32000 to -32019 nobody may give a meaning (2026-07-28 basic/index,
+// "Error Codes").
+func defined(code int64) bool {
+	return code == -32700 || -32603 <= code && code <= -32600 || -32099 <= code && code <= -32020
 }

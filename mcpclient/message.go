@@ -21,6 +21,7 @@ const (
 	methodDiscover   = "server/discover"
 	methodList       = "tools/list"
 	methodCall       = "tools/call"
+	methodListen     = "subscriptions/listen"
 )
 
 // messageParts are the pieces of JSON that the messages of a session repeat.

@@ -16,6 +16,7 @@ type Revision struct {
 	MetaPerRequest  bool // every request carries version, client and capabilities in _meta
 	StandardHeaders bool // Mcp-Method, Mcp-Name and Mcp-Param-* mirror the body
 	InputRequired   bool // results may be input_required; resultType is read
+	Caching         bool // listings say with ttlMs for how long they are fresh
 }
 
 // revisions are the rows, newest first, which is the order of preference.
@@ -26,6 +27,7 @@ var revisions = []*Revision{
 		MetaPerRequest:  true,
 		StandardHeaders: true,
 		InputRequired:   true,
+		Caching:         true,
 	},
 	{
 		Name:      "2025-11-25",

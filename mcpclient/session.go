@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/limit"
@@ -33,6 +32,12 @@ type Options struct {
 	// OnNotification takes the server's notifications that belong to no call.
 	// It must not block; params are valid JSON or nil, and not to be kept.
 	OnNotification func(method string, params []byte)
+
+	// OnToolsChanged is called when the server says that its tools have changed,
+	// on whichever stream, or refuses a call because of it; Freshness is Changed
+	// from then until ListTools returns a listing that was asked for after that.
+	// It must not block.
+	OnToolsChanged func()
 }
 
 // speaks returns the revisions that may be spoken, newest first.
@@ -55,7 +60,6 @@ type Session struct {
 	t     Transport
 	opts  Options
 	parts messageParts
-	ids   atomic.Int64
 
 	mu       sync.Mutex
 	link     *Link                    // guarded by mu; never nil after Connect
@@ -63,8 +67,11 @@ type Session struct {
 	renewing *renewal                 // guarded by mu; nil when nobody opens a new link
 	closed   bool                     // guarded by mu; never goes back to false
 	calls    map[int64]*call          // guarded by mu; the calls in flight by request id
-	noTools  bool                     // guarded by mu; the server declares that it has none
+	declared declared                 // guarded by mu; what the server has declared
+	fresh    freshness                // guarded by mu; of the newest listing
+	unfollow context.CancelFunc       // guarded by mu; ends what Listen does on link; nil before it
 	mirrored map[string][]headerParam // guarded by mu; of the newest listing, by tool name
+	missing  []string                 // guarded by mu; the notes of the newest listing
 }
 
 // Connect finds out which era the server is of, unless that is pinned or
@@ -93,7 +100,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Session, error) 
 		s.abandon(ctx, h.orphan)
 		return nil, err
 	}
-	s.link, s.noTools = link, h.noTools
+	s.link, s.declared = link, h.declared
 	return s, nil
 }
 
@@ -125,11 +132,14 @@ var errClosed = &WireError{Op: "send", Reason: "the session is closed", Delivere
 // calls in flight. It is safe to call twice; the second call does nothing.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
-	closed, renewing := s.closed, s.renewing
+	closed, renewing, unfollow := s.closed, s.renewing, s.unfollow
 	s.closed = true
 	s.mu.Unlock()
 	if closed {
 		return nil
+	}
+	if unfollow != nil {
+		unfollow()
 	}
 	if renewing != nil {
 		// The new link has to be known to be ended at the server.

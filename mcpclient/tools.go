@@ -24,18 +24,32 @@ type Listing struct {
 
 // ListTools lists every page of the server's tools. A broken definition leaves
 // out that tool only. At a limit (L13, L14) the listing stops and keeps what it
-// has, with a note. Errors are those of CallTool.
+// has, with a note. Errors are those of CallTool. Freshness speaks of the listing
+// from then on.
 func (s *Session) ListTools(ctx context.Context) (*Listing, error) {
+	l, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fresh.seen, s.fresh.until = l.asked, l.until
+	return &l.listing, nil
+}
+
+// list makes a listing and keeps of it what calls need.
+func (s *Session) list(ctx context.Context) (*lister, error) {
 	link, err := s.usable(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for reopened, restarted := false, false; ; {
-		l := &lister{s: s, link: link, names: map[string]bool{}, cursors: map[string]bool{}}
+		l := s.newLister(link)
 		resp, err := l.list(ctx)
 		switch {
 		case err == nil && resp == nil:
-			return s.listed(l), nil
+			s.listed(l)
+			return l, nil
 		case !reopened && s.lost(link, resp, err):
 			// Cursors belong to the session: begin again.
 			reopened = true
@@ -50,7 +64,8 @@ func (s *Session) ListTools(ctx context.Context) (*Listing, error) {
 			continue
 		case err == nil && l.pages == 0 && resp.Err.Code == codeMethodNotFound && link.Revision.Handshake:
 			l.notes.add("the server does not know " + methodList)
-			return s.listed(l), nil
+			s.listed(l)
+			return l, nil
 		}
 		s.doubt(link, resp, err)
 		if err == nil {
@@ -60,18 +75,20 @@ func (s *Session) ListTools(ctx context.Context) (*Listing, error) {
 	}
 }
 
-// listed makes the listing the newest one that the session knows.
-func (s *Session) listed(l *lister) *Listing {
+// listed makes the listing the newest one that the session knows. What is missing
+// from it is news once.
+func (s *Session) listed(l *lister) {
 	for _, text := range l.notes.texts() {
 		l.listing.Notes = append(l.listing.Notes, s.opts.Scrub.Text(text))
 	}
-	if len(l.listing.Notes) > 0 {
+	s.mu.Lock()
+	s.mirrored = l.mirrored
+	told := slices.Equal(s.missing, l.listing.Notes)
+	s.missing = l.listing.Notes
+	s.mu.Unlock()
+	if len(l.listing.Notes) > 0 && !told {
 		s.opts.Log.Warn("the list of tools is not whole", "notes", l.listing.Notes)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mirrored = l.mirrored
-	return &l.listing
 }
 
 // headerParams returns which arguments of a tool are mirrored into headers, by
@@ -88,6 +105,8 @@ type lister struct {
 	link *Link
 
 	listing  Listing
+	asked    events    // before the first page was asked for
+	until    time.Time // the end of the listing's time to live; zero for none
 	notes    notes
 	names    map[string]bool          // of the tools so far
 	mirrored map[string][]headerParam // of those that have any
@@ -96,12 +115,18 @@ type lister struct {
 	bytes    int
 }
 
+func (s *Session) newLister(link *Link) *lister {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &lister{s: s, link: link, asked: s.fresh.now, names: map[string]bool{}, cursors: map[string]bool{}}
+}
+
 // list reads pages until the last one or a limit. A nil Response and error mean
 // that the listing is what can be had; a Response carries the server's error.
 func (l *lister) list(ctx context.Context) (*Response, error) {
 	table := l.s.opts.Limits
 	l.s.mu.Lock()
-	noTools := l.s.noTools
+	noTools := l.s.declared.noTools
 	l.s.mu.Unlock()
 	if noTools {
 		// Only what was negotiated may be used (2025-11-25 basic/lifecycle, "Operation").
@@ -179,9 +204,7 @@ func (l *lister) read(result []byte) (cursor []byte, more bool, err error) {
 	if next != nil && rawjson.KindOf(next) != rawjson.String {
 		return nil, false, malformed(methodList, notA("nextCursor", next, rawjson.String))
 	}
-	if ttl := freshFor(object.Get("ttlMs")); l.pages == 1 || ttl < l.listing.TTL {
-		l.listing.TTL = ttl
-	}
+	l.freshFor(freshFor(object.Get("ttlMs")))
 	for _, raw := range rawjson.Elements(tools) {
 		if len(l.listing.Tools) >= l.s.opts.Limits.Int(limit.Tools) {
 			l.stop(limit.Tools)
@@ -190,6 +213,22 @@ func (l *lister) read(result []byte) (cursor []byte, more bool, err error) {
 		l.take(raw)
 	}
 	return slices.Clone(next), next != nil, nil
+}
+
+// freshFor takes the time to live of one page, which begins when the page came in.
+// The listing expires with the first of its pages.
+func (l *lister) freshFor(ttl time.Duration) {
+	until := time.Now().Add(ttl)
+	switch {
+	case ttl == 0:
+		until = time.Time{}
+	case l.pages > 1 && (l.until.IsZero() || l.until.Before(until)):
+		until = l.until
+	}
+	l.until = until
+	if l.pages == 1 || ttl < l.listing.TTL {
+		l.listing.TTL = ttl
+	}
 }
 
 // take adds one tool, or notes why it is left out.

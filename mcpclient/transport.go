@@ -32,10 +32,11 @@ type Transport interface {
 	Notify(ctx context.Context, n *Notification) error
 
 	// Listen opens the stream on which the server speaks of its own accord and
-	// gives what comes to h until ctx ends or the stream does; req is the
+	// gives what comes to l until ctx ends or the stream does; req is the
 	// subscription of revisions that subscribe, nil for the others. It returns
-	// ErrNoListen where the server offers no such stream.
-	Listen(ctx context.Context, link *Link, req *Request, h Handler) error
+	// ErrNoListen where the server offers no such stream, and nil when the server
+	// has ended it in order.
+	Listen(ctx context.Context, link *Link, req *Request, l Listener) error
 
 	// Close ends the link at the server (if it has a session) and releases what
 	// the carrier holds. Calls in flight end. It is called once, and the
@@ -59,9 +60,10 @@ type Request struct {
 	Headers []ParamHeader // Mcp-Param-* of the call's arguments, for revisions that mirror them
 	Body    []byte        // the whole message, one JSON object on one line
 
-	// Repeatable marks requests without side effects (handshake, lists), which
-	// the carrier may send again by itself. A call is never repeatable.
-	Repeatable bool
+	// Again returns the same request under a new id, since no id is used twice.
+	// The carrier may send it by itself when the first sending came to nothing.
+	// Nil for a request with side effects, such as a call.
+	Again func() *Request
 
 	// NoCancel marks the requests that the specification forbids to cancel.
 	NoCancel bool
@@ -97,6 +99,17 @@ type Handler interface {
 	// where the revision has a way to, and drops it elsewhere. Exactly one of
 	// the results is non-nil.
 	Request(ctx context.Context, method string, params []byte) (result []byte, err *ServerError)
+}
+
+// A Listener is the Handler of a stream on which the server speaks of its own
+// accord.
+type Listener interface {
+	Handler
+
+	// Opened says that the server has accepted the stream. A carrier that opens
+	// a broken stream again calls it each time: what the server said in between
+	// may be lost.
+	Opened()
 }
 
 // A ServerError is a JSON-RPC error that the server sent. Message is untrusted
@@ -140,4 +153,4 @@ func (e *WireError) Error() string { return e.Reason }
 func (e *WireError) Unwrap() error { return e.Err }
 
 // ErrNoListen is returned by Listen where the server offers no such stream.
-var ErrNoListen = &WireError{Op: "listen", Reason: "the server offers no stream of its own"}
+var ErrNoListen = &WireError{Op: "listen", Reason: "the server offers no stream of its own", Final: true}

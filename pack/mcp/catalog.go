@@ -8,8 +8,8 @@ import (
 	"github.com/toolhost/toolhost/pack"
 )
 
-// A catalog is what a server listed, made ready to be answered. It is made once,
-// when the listing arrives, so that a question about ten thousand tools is a
+// A catalog is what a server listed, made ready to be answered. It is made once
+// for each listing, when that arrives, so that a question about ten thousand tools is a
 // copy. It is immutable.
 //
 // Its bytes are pieces of the JSON documents that get_dynamic_tools answers, in
@@ -103,13 +103,25 @@ func appendNamespace(doc []byte, name string, st *state, part func(*catalog) []b
 	if st.catalog == nil {
 		return append(doc, `,\"tools\":[]}`...)
 	}
-	if st.catalog.note != "" {
+	if note := st.note(); note != "" {
 		doc = append(doc, `,\"note\":`...)
-		doc = appendText(doc, st.catalog.note)
+		doc = appendText(doc, note)
 	}
 	doc = append(doc, `,\"tools\":`...)
 	doc = append(doc, part(st.catalog)...)
 	return append(doc, '}')
+}
+
+// note says why the list is not whole, or may be out of date.
+func (st *state) note() string {
+	switch {
+	case st.stale == "":
+		return st.catalog.note
+	case st.catalog.note == "":
+		return "this list may be out of date: listing again failed: " + st.stale
+	default:
+		return st.catalog.note + "; it may be out of date: listing again failed: " + st.stale
+	}
 }
 
 // appendText appends s as a JSON string of a document that is itself carried in

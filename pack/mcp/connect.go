@@ -27,7 +27,7 @@ func (m *mcp) background(ctx context.Context, s *server) {
 }
 
 // connect is the server's task: it starts the server, again and again with the
-// waits of the table (L35), until it is ready.
+// waits of the table (L35), until it is ready, and then keeps its listing.
 func (m *mcp) connect(ctx context.Context, s *server) {
 	log := m.log(s)
 	defer func() {
@@ -41,8 +41,12 @@ func (m *mcp) connect(ctx context.Context, s *server) {
 		First: m.host.Limits.Time(limit.BackoffFirst),
 		Max:   m.host.Limits.Time(limit.BackoffMax),
 	}
-	attempt := func(ctx context.Context) error { return m.start(ctx, s, log) }
-	policy.Run(ctx, attempt, func(err error, wait time.Duration) {
+	var deafen func()
+	attempt := func(ctx context.Context) (err error) {
+		deafen, err = m.start(ctx, s, log)
+		return err
+	}
+	err := policy.Run(ctx, attempt, func(err error, wait time.Duration) {
 		// What repeats itself is not worth a line a minute for ever.
 		level := slog.LevelDebug
 		reason := m.reason(err)
@@ -51,13 +55,18 @@ func (m *mcp) connect(ctx context.Context, s *server) {
 		}
 		log.Log(ctx, level, "the MCP server did not start", "reason", reason, "next_try_in", wait)
 	})
+	if err == nil {
+		defer deafen()
+		m.keep(ctx, s, log)
+	}
 }
 
-// start is one attempt: it connects, shakes hands and lists every page of tools,
-// within the limit start_time in all (L32).
-func (m *mcp) start(ctx context.Context, s *server, log *slog.Logger) error {
+// start is one attempt: it connects, shakes hands, begins to listen and lists every
+// page of tools, within the limit start_time in all (L32). When it succeeds, the
+// server is ready, and deafen ends the listening.
+func (m *mcp) start(task context.Context, s *server, log *slog.Logger) (deafen func(), err error) {
 	table := m.host.Limits
-	ctx, cancel := context.WithTimeoutCause(ctx, table.Time(limit.StartTime),
+	ctx, cancel := context.WithTimeoutCause(task, table.Time(limit.StartTime),
 		table.Exceeded(limit.StartTime, "the start of the server"))
 	defer cancel()
 	name, version := m.host.Name, m.host.Version
@@ -74,20 +83,24 @@ func (m *mcp) start(ctx context.Context, s *server, log *slog.Logger) error {
 		Scrub:          m.host.Scrub,
 		Log:            log,
 		OnNotification: m.onNotification(s),
+		OnToolsChanged: s.keeper.changed,
 	})
 	if err != nil {
-		return because(ctx, err)
+		return nil, because(ctx, err)
 	}
+	deafen = listen(task, ctx, session)
+	s.keeper.listing()
 	listing, err := session.ListTools(ctx)
 	if err != nil {
+		deafen()
 		m.endLater(session, log)
-		return because(ctx, err)
+		return nil, because(ctx, err)
 	}
 	c := newCatalog(listing)
 	s.state.Store(&state{status: statusReady, session: session, catalog: c})
 	log.Info("the MCP server is ready", "tools", len(c.tools))
 	m.report()
-	return nil
+	return deafen, nil
 }
 
 // because returns why ctx ended, where that is what err comes from.

@@ -16,9 +16,20 @@
 // Building the pack does no I/O. It starts one background task for each entry
 // that could be read, on the host's Runtime, which connects, shakes hands and
 // lists the tools, again and again until it has succeeded once. From then on the
-// server is ready and stays so; what fails later fails the call that met it. The
-// pack starts no other goroutine than those tasks and the ones that end sessions,
-// and Close waits for them. It starts no process.
+// server is ready and stays so; what fails later fails the call that met it.
+//
+// The task goes on to keep what the server lists in step with it. A server that
+// says that its tools have changed is listed anew at once; one whose listing may
+// be out of date otherwise, by its time to live or since a stream on which it tells
+// of changes was broken, when the listing is next used (mcpclient.Freshness says
+// which). Lists are 2 s apart (L25), calls never wait for them, uses of the listing
+// wait a few seconds at most and then take what there is, and what fails takes no
+// tool away. A listing is shared with no other entry and no other pack, so that
+// one which a server calls private stays with the credentials it was made for.
+//
+// Besides those tasks the pack starts the goroutines that listen to servers which
+// tell of changes, which end with their task, and the ones that end sessions; Close
+// waits for all of them. It starts no process.
 //
 // Everything the tools answer is marked untrusted, errors too, since names,
 // descriptions, schemas and results are the servers' own. No reason, log line or

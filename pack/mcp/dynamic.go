@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
 )
 
@@ -84,7 +85,7 @@ func (m *mcp) Invoke(ctx context.Context, call *pack.Call) (*pack.Result, error)
 func (m *mcp) invoke(ctx context.Context, call *pack.Call) (*pack.Result, error) {
 	switch call.Tool {
 	case getTool:
-		return m.get(call.Arguments)
+		return m.get(ctx, call)
 	case callTool:
 		return m.call(ctx, call)
 	}
@@ -92,9 +93,10 @@ func (m *mcp) invoke(ctx context.Context, call *pack.Call) (*pack.Result, error)
 		m.quote(m.id+"/"+call.Tool), m.quote(m.id+"/"+getTool), m.quote(m.id+"/"+callTool))
 }
 
-// get answers get_dynamic_tools. It does no I/O.
-func (m *mcp) get(raw pack.Raw) (*pack.Result, error) {
-	at, err := readPlace(rawjson.Members(raw))
+// get answers get_dynamic_tools from what the servers have listed. It waits only
+// where that is out of date, and not for long: see refresh.
+func (m *mcp) get(ctx context.Context, call *pack.Call) (*pack.Result, error) {
+	at, err := readPlace(rawjson.Members(call.Arguments))
 	if err != nil {
 		return nil, err
 	}
@@ -103,16 +105,22 @@ func (m *mcp) get(raw pack.Raw) (*pack.Result, error) {
 			return nil, message("toolName %s needs a namespace; call %s without arguments to see which namespace has it",
 				m.quote(*at.toolName), getTool)
 		}
-		return answer(listAll(m.servers)), nil
-	}
-	if at.toolName == nil {
-		s, err := m.server(*at.namespace)
-		if err != nil {
+		if err := m.refresh(ctx, call, mcpclient.Changed, m.servers...); err != nil {
 			return nil, err
 		}
+		return answer(listAll(m.servers)), nil
+	}
+	s, err := m.server(*at.namespace)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.refresh(ctx, call, mcpclient.Expired, s); err != nil {
+		return nil, err
+	}
+	if at.toolName == nil {
 		return answer(listOne(s.name, s.state.Load())), nil
 	}
-	s, st, err := m.find(*at.namespace, *at.toolName)
+	st, err := m.find(ctx, call, s, *at.toolName)
 	if err != nil {
 		return nil, err
 	}
@@ -136,12 +144,16 @@ func (m *mcp) call(ctx context.Context, call *pack.Call) (*pack.Result, error) {
 	if at.namespace == nil || at.toolName == nil {
 		return nil, message("%s needs the strings namespace and toolName; call %s to see what there is", callTool, getTool)
 	}
-	s, st, err := m.find(*at.namespace, *at.toolName)
+	s, err := m.server(*at.namespace)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := m.deadline(ctx, call)
 	defer cancel()
+	st, err := m.find(ctx, call, s, *at.toolName)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.calls.enter(ctx); err != nil {
 		return nil, m.notSent(ctx, s, err)
 	}
@@ -161,21 +173,27 @@ func (m *mcp) server(name string) (*server, error) {
 	return nil, m.unknownNamespace(name)
 }
 
-// find returns the server that has the tool, and its state, which is ready. Both
-// names match exactly.
-func (m *mcp) find(namespace, tool string) (*server, *state, error) {
-	s, err := m.server(namespace)
-	if err != nil {
-		return nil, nil, err
+// find returns the state of a server that is ready and has a tool of exactly that
+// name. Before a tool is said to be unknown, the server is listed anew, unless it
+// vouches for what it has listed. A tool that is listed needs no new listing: its
+// server refuses a call whose mirrored arguments are out of date, and the session
+// then lists by itself.
+func (m *mcp) find(ctx context.Context, call *pack.Call, s *server, tool string) (*state, error) {
+	for asked := false; ; asked = true {
+		st := s.state.Load()
+		if st.status != statusReady {
+			return nil, m.notReady(s, st)
+		}
+		if _, ok := st.catalog.defs[tool]; ok {
+			return st, nil
+		}
+		if asked {
+			return nil, m.unknownTool(s, st.catalog, tool)
+		}
+		if err := m.refresh(ctx, call, mcpclient.Kept, s); err != nil {
+			return nil, err
+		}
 	}
-	st := s.state.Load()
-	if st.status != statusReady {
-		return nil, nil, m.notReady(s, st)
-	}
-	if _, ok := st.catalog.defs[tool]; !ok {
-		return nil, nil, m.unknownTool(s, st.catalog, tool)
-	}
-	return s, st, nil
 }
 
 // deadline bounds a call by the limit call_time (L33), which the call's own

@@ -64,7 +64,7 @@ func readEntries(entries []mcpclient.NamedEntry, host *pack.Host, opts *Options)
 		for _, warning := range parsed[i].Warnings {
 			log.Warn("the MCP server's entry was taken with a warning", "warning", warning)
 		}
-		servers[i] = loading(parsed[i], newGate(host.Limits))
+		servers[i] = loading(parsed[i], host.Limits)
 	}
 	return servers
 }

@@ -26,6 +26,16 @@ type fakeServer struct {
 	list func(ctx context.Context, h mcpclient.Handler) error
 	call func(ctx context.Context, req *mcpclient.Request, h mcpclient.Handler) (string, error)
 
+	// capabilities is what the server declares; "" is tools, without listChanged.
+	// legacy makes it one with a handshake. ttl are members of each page, with
+	// their comma.
+	capabilities string
+	legacy       bool
+	ttl          string
+
+	// listen plays the server's own stream; nil offers none.
+	listen func(ctx context.Context, req *mcpclient.Request, l mcpclient.Listener) error
+
 	// closing is how long the server takes to end a session; nil for no time.
 	closing func(ctx context.Context)
 
@@ -34,6 +44,7 @@ type fakeServer struct {
 	requests []request  // guarded by mu
 	closed   int        // guarded by mu; Transports
 	ended    int        // guarded by mu; of them, those that had been linked
+	streams  int        // guarded by mu; of the server's own that are open
 }
 
 // A request is what the server was sent.
@@ -115,17 +126,28 @@ func (t *fakeTransport) RoundTrip(ctx context.Context, req *mcpclient.Request, h
 }
 
 func (f *fakeServer) answer(ctx context.Context, req *mcpclient.Request, h mcpclient.Handler) (string, error) {
+	capabilities := f.capabilities
+	if capabilities == "" {
+		capabilities = `{"tools":{}}`
+	}
+	switch {
+	case req.Method == "server/discover" && !f.legacy:
+		return `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":` + capabilities + `,"serverInfo":{"name":"fake","version":"1"}}`, nil
+	case req.Method == "initialize":
+		return `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"fake","version":"1"}}`, nil
+	}
 	switch req.Method {
-	case "server/discover":
-		return `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1"}}`, nil
-	case "initialize":
-		return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1"}}`, nil
 	case "tools/list":
-		if f.list != nil {
-			if err := f.list(ctx, h); err != nil {
+		f.mu.Lock()
+		list := f.list
+		f.mu.Unlock()
+		if list != nil {
+			if err := list(ctx, h); err != nil {
 				return "", err
 			}
 		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		return f.page(req.Body), nil
 	case "tools/call":
 		return f.call(ctx, req, h)
@@ -139,7 +161,7 @@ func (f *fakeServer) page(body []byte) string {
 		panic(err)
 	}
 	if len(f.tools) == 0 {
-		return `{"tools":[]}`
+		return `{"tools":[]` + f.ttl + `}`
 	}
 	n := 0
 	if req.Params.Cursor != "" {
@@ -149,7 +171,7 @@ func (f *fakeServer) page(body []byte) string {
 	if n+1 < len(f.tools) {
 		next = fmt.Sprintf(`,"nextCursor":"%d"`, n+1)
 	}
-	return `{"tools":[` + f.tools[n] + `]` + next + `}`
+	return `{"tools":[` + f.tools[n] + `]` + next + f.ttl + `}`
 }
 
 func (t *fakeTransport) Notify(ctx context.Context, n *mcpclient.Notification) error {
@@ -157,8 +179,15 @@ func (t *fakeTransport) Notify(ctx context.Context, n *mcpclient.Notification) e
 	return nil
 }
 
-func (t *fakeTransport) Listen(context.Context, *mcpclient.Link, *mcpclient.Request, mcpclient.Handler) error {
-	return mcpclient.ErrNoListen
+func (t *fakeTransport) Listen(ctx context.Context, _ *mcpclient.Link, req *mcpclient.Request, l mcpclient.Listener) error {
+	f := t.server
+	f.note("listen", nil)
+	if f.listen == nil {
+		return mcpclient.ErrNoListen
+	}
+	f.change(func() { f.streams++ })
+	defer f.change(func() { f.streams-- })
+	return f.listen(ctx, req, l)
 }
 
 func (t *fakeTransport) Close(ctx context.Context, link *mcpclient.Link) error {

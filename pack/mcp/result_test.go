@@ -126,7 +126,7 @@ func TestLogMessagesOfNoCallReachTheHost(t *testing.T) {
 			f := w.serve("docs", tool("a"))
 			f.list = func(_ context.Context, h mcpclient.Handler) error {
 				h.Notification("notifications/message", []byte(`{"level":"error","data":"the index is old"}`))
-				h.Notification("notifications/tools/list_changed", nil)
+				h.Notification("notifications/resources/list_changed", nil)
 				return nil
 			}
 			w.dial()

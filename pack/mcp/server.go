@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
 )
@@ -18,15 +19,16 @@ const (
 // A server is one namespace: an entry of the configuration, whether it could be
 // read or not.
 type server struct {
-	name  string           // to the letter, as configured
-	entry *mcpclient.Entry // nil when the entry was refused; the fields below are then unused
-	era   mcpclient.Era    // what is known of the server's era, over all attempts
-	calls *gate
-	done  chan struct{} // closed when the server's task has ended
+	name   string           // to the letter, as configured
+	entry  *mcpclient.Entry // nil when the entry was refused; the fields below are then unused
+	era    mcpclient.Era    // what is known of the server's era, over all attempts
+	calls  *gate
+	keeper *keeper
+	done   chan struct{} // closed when the server's task has ended
 
 	// state is replaced as a whole, by the server's one task. It begins as
-	// loading or, for a refused entry, as error for ever. Once ready, it does
-	// not change again.
+	// loading or, for a refused entry, as error for ever. Once ready, it stays
+	// so, with the same session; only what was listed is replaced.
 	state atomic.Pointer[state]
 }
 
@@ -36,6 +38,7 @@ type state struct {
 	reason  string             // with error: scrubbed, on one line, cut
 	session *mcpclient.Session // with ready
 	catalog *catalog           // with ready: what the server listed
+	stale   string             // with ready: why it could not be listed anew; "" when it could
 }
 
 // refused returns the server of an entry that was not taken.
@@ -46,8 +49,13 @@ func refused(name, reason string) *server {
 }
 
 // loading returns the server of an entry that a task will connect to.
-func loading(entry *mcpclient.Entry, calls *gate) *server {
-	s := &server{name: entry.Name, entry: entry, calls: calls, done: make(chan struct{})}
+func loading(entry *mcpclient.Entry, table limit.Table) *server {
+	s := &server{name: entry.Name, entry: entry, calls: newGate(table), done: make(chan struct{})}
+	s.keeper = &keeper{
+		interval: table.Time(limit.RelistInterval),
+		most:     table.Time(limit.BackoffMax),
+		wake:     make(chan struct{}, 1),
+	}
 	s.state.Store(&state{status: statusLoading})
 	return s
 }

@@ -68,6 +68,12 @@ func New() (*Checker, error) {
 	return c, nil
 }
 
+// Another returns a Checker of the same schemas, which need not be compiled again,
+// for another conversation.
+func (c *Checker) Another() *Checker {
+	return &Checker{schemas: c.schemas, methods: c.methods, errors: c.errors, open: map[string][]call{}}
+}
+
 // schemaURL is what the $id of each schema begins with. It names them; nothing
 // is fetched.
 const schemaURL = "https://github.com/toolhost/toolhost/spec/1/"

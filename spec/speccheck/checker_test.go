@@ -135,6 +135,21 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// Another conversation knows nothing of the requests of the first.
+func TestAnother(t *testing.T) {
+	c := checker(t)
+	if err := c.Trace(host, []byte(`{"jsonrpc":"2.0","id":1,"method":"ready","params":{"id":"mcp"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	other := c.Another()
+	if open := other.Open(host); len(open) != 0 {
+		t.Errorf("open: %v", open)
+	}
+	if err := other.Trace(child, []byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[],"servers":[]}}`)); err == nil {
+		t.Error("the answer to another conversation's request was taken")
+	}
+}
+
 func TestDynamicTools(t *testing.T) {
 	c := checker(t)
 	for _, test := range []struct{ name, text, wrong string }{

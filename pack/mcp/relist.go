@@ -1,0 +1,152 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/pack"
+)
+
+const (
+	// openTime is how long a start waits until the server has accepted the stream
+	// on which it tells of changes, so that none falls between that and the
+	// listing. Some servers send the head of that stream with the first message,
+	// and their listing counts as doubtful when it comes: see mcpclient.Freshness.
+	openTime = 500 * time.Millisecond
+
+	// patience is how long a use of the listing waits for a new one before it
+	// takes what there is (CCH-14). It is more than the interval between two
+	// passes.
+	patience = 3 * time.Second
+)
+
+// listen starts to listen to what the server says of its own accord and returns
+// when that is settled, openTime is over, or start ends. The listening ends with
+// ctx; the function returned ends it before that, and waits.
+func listen(ctx, start context.Context, session *mcpclient.Session) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	settled := make(chan struct{})
+	var listening sync.WaitGroup
+	listening.Go(func() { session.Listen(ctx, func() { close(settled) }) })
+	timer := time.NewTimer(openTime)
+	defer timer.Stop()
+	select {
+	case <-settled:
+	case <-timer.C:
+	case <-start.Done():
+	}
+	return func() {
+		cancel()
+		listening.Wait()
+	}
+}
+
+// keep lists a ready server anew whenever its keeper says so, until ctx ends.
+func (m *mcp) keep(ctx context.Context, s *server, log *slog.Logger) {
+	for s.keeper.begin(ctx) {
+		got := doubtful
+		func() {
+			defer func() { s.keeper.end(got) }() // after a panic too: uses wait for it
+			got = m.relist(ctx, s, log)
+		}()
+	}
+}
+
+// relist is one pass. The server stays ready whatever comes of it (S1-17), and
+// calls go on meanwhile. What it listed before is kept where listing fails
+// (CCH-14), and once where it lists nothing all of a sudden (B115).
+func (m *mcp) relist(ctx context.Context, s *server, log *slog.Logger) outcome {
+	old := s.state.Load()
+	next := *old
+	listing, err := old.session.ListTools(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return doubtful
+	case err != nil:
+		next.stale = m.reason(err)
+		level := slog.LevelDebug
+		if next.stale != old.stale {
+			level = slog.LevelWarn
+		}
+		log.Log(ctx, level, "the MCP server's tools could not be listed anew", "reason", next.stale)
+		s.state.Store(&next)
+		return doubtful
+	}
+	next.stale, next.catalog = "", newCatalog(listing)
+	had, has := len(old.catalog.tools), len(next.catalog.tools)
+	if has == 0 && had > 0 && !s.keeper.retry() {
+		log.Debug("the MCP server lists no tools any more; it is asked once more")
+		return doubtful
+	}
+	if next.catalog.same(old.catalog) {
+		next.catalog = old.catalog
+		if old.stale != "" {
+			s.state.Store(&next)
+		}
+		return nothingNew
+	}
+	s.state.Store(&next)
+	log.Info("the MCP server's tools have changed", "tools", has)
+	if has != had {
+		m.report()
+	}
+	return newTools
+}
+
+// same reports whether two catalogs say the same.
+func (c *catalog) same(other *catalog) bool {
+	return c.note == other.note && bytes.Equal(c.all, other.all)
+}
+
+// refresh has those of the servers listed anew whose listings are out of date, and
+// waits for the ones that are so in that degree, or worse, for as long as patience
+// and the call let it. A listing that its server says is out of date is worth a
+// wait to anybody who looks; one that may be, to who looks at that server; and one
+// that nobody vouches for, to who does not find a tool in it.
+//
+// The error says that ctx has ended. A call that has no time left for waiting is
+// answered from what there is.
+func (m *mcp) refresh(ctx context.Context, call *pack.Call, degree mcpclient.Freshness, servers ...*server) error {
+	type wait struct {
+		on *relisting
+		by *keeper
+	}
+	var waits []wait
+	for _, s := range servers {
+		st := s.state.Load()
+		if st.status != statusReady {
+			continue
+		}
+		if p := s.keeper.use(st.session.Freshness(), degree); p != nil {
+			waits = append(waits, wait{p, s.keeper})
+		}
+	}
+	if len(waits) == 0 {
+		return nil
+	}
+	most := patience
+	if 0 < call.Timeout && call.Timeout/2 < most {
+		most = call.Timeout / 2
+	}
+	over := time.NewTimer(most)
+	defer over.Stop()
+	for i, w := range waits {
+		select {
+		case <-w.on.done:
+		case <-ctx.Done():
+			return &pack.Error{Kind: pack.KindCancelled, Message: "cancelled", Delivered: pack.DeliveredNo, Err: ctx.Err()}
+		case <-over.C:
+			if most == patience {
+				for _, w := range waits[i:] {
+					w.by.tooLong(w.on)
+				}
+			}
+			return nil
+		}
+	}
+	return nil
+}
