@@ -35,6 +35,7 @@ func (a *attempt) gotConn(info httptrace.GotConnInfo) {
 	a.connected, a.reused = true, info.Reused
 	if a.conn = counted(info.Conn); a.conn != nil {
 		a.before = a.conn.writes.Load()
+		a.conn.kept.Store(info.Reused)
 	}
 }
 

@@ -19,30 +19,28 @@ const helperTime = 5 * time.Second
 // does not know the id yet ignores the cancel and runs the call to its end.
 const cancelPause = 50 * time.Millisecond
 
-// behind sends a message after the pause on a goroutine and a context of its own,
-// which outlive the caller and ctx but neither helperTime nor the patience of
-// Close. A failure is only logged: nobody waits for it.
-// needed, when not nil, is asked after the pause.
-func (t *Transport) behind(ctx context.Context, pause time.Duration, needed func() bool, what string, link *mcpclient.Link, method string, body []byte) {
+// behind does work on a goroutine and a context of its own, which outlive the
+// caller and ctx but neither helperTime nor the patience of Close. It returns false
+// when the Transport is closed and nothing will be done.
+func (t *Transport) behind(ctx context.Context, work func(ctx context.Context)) bool {
 	opCtx, op, err := t.begin(ctx, true)
 	if err != nil {
-		return
+		return false
 	}
 	go func() {
 		defer t.end(op)
 		opCtx, cancel := context.WithTimeout(opCtx, helperTime)
 		defer cancel()
-		select {
-		case <-time.After(pause):
-		case <-opCtx.Done():
-		}
-		if needed != nil && !needed() {
-			return
-		}
-		if err := t.tell(opCtx, link, method, body); err != nil {
-			t.log.Debug("a message to the server was lost", "server", t.url.Host, "message", what, "reason", err)
-		}
+		work(opCtx)
 	}()
+	return true
+}
+
+// mention sends a message that nobody waits for: a failure is only logged.
+func (t *Transport) mention(ctx context.Context, what string, link *mcpclient.Link, method string, body []byte) {
+	if err := t.tell(ctx, link, method, body); err != nil {
+		t.log.Debug("a message to the server was lost", "server", t.url.Host, "message", what, "reason", err)
+	}
 }
 
 const methodCancelled = "notifications/cancelled"
@@ -64,6 +62,11 @@ func (x *exchange) sendCancelled(ctx context.Context) {
 	}
 	body := append([]byte(`{"jsonrpc":"2.0","method":"`+methodCancelled+`","params":{"requestId":`), x.id...)
 	body = rawjson.AppendString(append(body, `,"reason":`...), reason)
-	// Only after the pause is it certain that nothing of the request was written.
-	x.t.behind(ctx, cancelPause, x.sent.wrote, "cancel", link, methodCancelled, append(body, "}}"...))
+	body = append(body, "}}"...)
+	x.t.behind(ctx, func(ctx context.Context) {
+		if sleep(ctx, cancelPause) != nil || !x.sent.wrote() {
+			return // only after the pause is it certain that nothing was written
+		}
+		x.t.mention(ctx, "cancel", link, methodCancelled, body)
+	})
 }

@@ -36,6 +36,16 @@ func hangsInStream(w http.ResponseWriter, r *http.Request, body string) {
 	hangs(w, r, body)
 }
 
+// hangsInEvent sends a whole answer, but not the blank line that would end its
+// event.
+func hangsInEvent(w http.ResponseWriter, r *http.Request, body string) {
+	if !strings.Contains(body, methodCancelled) {
+		stream("data: "+good+"\n")(w, r, body)
+		w.(http.Flusher).Flush()
+	}
+	hangs(w, r, body)
+}
+
 // CAN-01 to CAN-04, S1-21: what the server is told when a call is given up.
 func TestS1_21_Cancel(t *testing.T) {
 	const (
@@ -51,6 +61,7 @@ func TestS1_21_Cancel(t *testing.T) {
 	}{
 		{"CAN-01 given up before the reply", call(linkIn("session-1")), hangs, context.Canceled, gaveUp},
 		{"CAN-01 given up within the stream", call(linkIn("session-1")), hangsInStream, context.Canceled, gaveUp},
+		{"B045 given up within the event of the answer", call(linkIn("session-1")), hangsInEvent, context.Canceled, gaveUp},
 		{"B145 TMO-02 the deadline", call(linkIn("session-1")), hangs, nil, tooLong},
 		{"a repeatable request", list(linkIn("session-1")), hangs, context.Canceled, gaveUp},
 		{"CAN-04 the handshake is left alone", handshake(legacy), hangs, context.Canceled, ""},

@@ -47,6 +47,8 @@ func TestCause(t *testing.T) {
 		{io.ErrUnexpectedEOF, "the connection was closed before the end"},
 		{errors.New("http: server closed idle connection"), "the connection was closed"},
 		{errors.New("net/http: HTTP/1.x transport connection broken: SECRET"), "the connection broke"},
+		{errors.New("invalid byte in chunk length"), "the reply is not valid HTTP"},
+		{errors.New(`http: bad trailer key "SECRET"`), "the reply is not valid HTTP"},
 		{errors.New("http2: client connection lost"), "HTTP/2: the connection was lost"},
 		{errors.New(`net/http: invalid header field value for "SECRET"`), "a header of the request is not valid"},
 		{errors.New("SECRET"), "the connection failed"},

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -133,9 +134,16 @@ func (e *proxyError) Error() string { return fmt.Sprintf("proxy: status %d", e.s
 type countedConn struct {
 	net.Conn
 	writes atomic.Int64 // that may have reached the other side
+	kept   atomic.Bool  // the next write is the first of a request on a kept connection
 }
 
+// Write writes nothing to a kept connection that the server has closed meanwhile:
+// what has not been written can be sent again, what has been is lost (B013). net/http
+// notices the close on its own, but a busy machine may be late with that.
 func (c *countedConn) Write(p []byte) (int, error) {
+	if c.kept.Swap(false) && endedByPeer(c.Conn) {
+		return 0, io.ErrClosedPipe
+	}
 	c.writes.Add(1) // before: from here on it may be under way
 	n, err := c.Conn.Write(p)
 	if n == 0 && err != nil {

@@ -11,7 +11,7 @@
 //
 // A call is sent again only when nothing of it can have reached the server:
 // nothing was written to the connection, or HTTP/2 says that the stream was
-// refused. Requests that are marked Repeatable are also sent again, a few times,
+// refused. Requests that have an Again are also sent again, a few times,
 // after a broken connection and after 502, 503, 504, and 429 with Retry-After.
 //
 // What a failed call may have done is in WireError.Delivered:

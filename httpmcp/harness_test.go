@@ -76,13 +76,22 @@ func call(l *mcpclient.Link) *mcpclient.Request {
 
 // list is a tools/list with id 1, which may be repeated.
 func list(l *mcpclient.Link) *mcpclient.Request {
-	return &mcpclient.Request{Link: l, ID: 1, Method: "tools/list", Repeatable: true,
-		Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)}
+	return repeatable(&mcpclient.Request{Link: l, ID: 1, Method: "tools/list"}, "")
 }
 
 func handshake(rev *mcpclient.Revision) *mcpclient.Request {
-	return &mcpclient.Request{Link: link(rev), ID: 1, Method: "initialize", Repeatable: true, NoCancel: true,
-		Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)}
+	return repeatable(&mcpclient.Request{Link: link(rev), ID: 1, Method: "initialize", NoCancel: true}, `,"params":{}`)
+}
+
+// repeatable completes a request that may be sent again, under the next id.
+func repeatable(req *mcpclient.Request, params string) *mcpclient.Request {
+	req.Body = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q%s}`, req.ID, req.Method, params)
+	req.Again = func() *mcpclient.Request {
+		again := *req
+		again.ID++
+		return repeatable(&again, params)
+	}
+	return req
 }
 
 const good = `{"jsonrpc":"2.0","id":1,"result":{"ok":true}}`
@@ -291,10 +300,11 @@ func withLimits(t *testing.T, settings ...string) func(*Options) {
 	return func(o *Options) { o.Limits = table }
 }
 
-// A listener is a mcpclient.Handler that remembers.
+// A listener is a mcpclient.Listener that remembers.
 type listener struct {
 	mu     sync.Mutex
 	heard  []string
+	opened int
 	onNote func(method string)
 	answer func(ctx context.Context, method string, params []byte) ([]byte, *mcpclient.ServerError)
 }
@@ -316,6 +326,18 @@ func (l *listener) Request(ctx context.Context, method string, params []byte) ([
 		return l.answer(ctx, method, params)
 	}
 	return []byte("{}"), nil
+}
+
+func (l *listener) Opened() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.opened++
+}
+
+func (l *listener) openings() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.opened
 }
 
 func (l *listener) all() []string {

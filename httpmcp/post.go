@@ -59,9 +59,14 @@ type exchange struct {
 }
 
 func newExchange(t *Transport, req *mcpclient.Request, h mcpclient.Handler) *exchange {
-	x := &exchange{t: t, req: req, handler: h}
-	x.id = strconv.AppendInt(x.idText[:0], req.ID, 10)
+	x := &exchange{t: t, handler: h}
+	x.carry(req)
 	return x
+}
+
+// carry makes req the request that is sent and whose answer is looked for.
+func (x *exchange) carry(req *mcpclient.Request) {
+	x.req, x.id = req, strconv.AppendInt(x.idText[:0], req.ID, 10)
 }
 
 func (x *exchange) run(ctx context.Context) (*mcpclient.Response, error) {
@@ -101,7 +106,7 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	ctx = x.sent.watch(ctx)
 	var resp *http.Response
 	var err error
-	if req.Repeatable {
+	if req.Again != nil {
 		resp, err = x.sendRepeatable(t.request(ctx, http.MethodPost, header, nil))
 	} else {
 		resp, err = t.post(ctx, t.calls, header, req.Body, &x.sent)
@@ -203,7 +208,7 @@ func (x *exchange) readJSON(ctx context.Context, resp *http.Response, body io.Re
 		nothing.Reason = statusText(resp.StatusCode) + " without an answer to the request"
 		return nil, nothing
 	}
-	if kind == untyped && rawjson.KindOf(data) != rawjson.Dict {
+	if kind == untyped && rawjson.KindOf(withoutMark(data)) != rawjson.Dict {
 		nothing.Reason = "the answer has no Content-Type and is no JSON object"
 		return nil, nothing
 	}
@@ -217,6 +222,7 @@ func (x *exchange) readJSON(ctx context.Context, resp *http.Response, body io.Re
 // take gives out what a body or an event holds. It returns the answer to our
 // request when it is among that.
 func (x *exchange) take(ctx context.Context, data []byte) (*mcpclient.Response, error) {
+	data = withoutMark(data)
 	if !isBatch(data) {
 		return x.takeOne(ctx, data)
 	}

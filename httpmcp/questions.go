@@ -50,8 +50,12 @@ func (t *Transport) answer(ctx context.Context, link *mcpclient.Link, m *message
 		defer t.end(op)
 		defer stop()
 		result, failure := h.Request(opCtx, method, params)
-		if t.questions.close(id, op) {
-			t.behind(opCtx, 0, nil, "answer", link, "", response(id, result, failure))
+		wanted := t.questions.close(id, op) && t.behind(opCtx, func(ctx context.Context) {
+			defer t.questions.done()
+			t.mention(ctx, "answer", link, "", response(id, result, failure))
+		})
+		if !wanted {
+			t.questions.done()
 		}
 	}()
 }
@@ -72,28 +76,38 @@ func response(id string, result []byte, failure *mcpclient.ServerError) []byte {
 	return append(body, "}}"...)
 }
 
-// maxQuestions bounds the requests of a server that are open at once. More are
-// dropped without an answer: to decline a flood would take as many POSTs.
+// maxQuestions bounds the requests of a server that are under way at once, each
+// until its answer has been taken. More are dropped without an answer: to decline a
+// flood would take as many POSTs.
 const maxQuestions = 64
 
-// questions are the requests of the server that are not answered yet.
+// questions are the requests of the server.
 type questions struct {
 	mu      sync.Mutex
-	waiting map[string]*operation // guarded by mu; by id as it was written
+	waiting map[string]*operation // guarded by mu; not answered yet, by id as it was written
+	busy    int                   // guarded by mu; those, and those whose answer is being sent
 }
 
 // open adds a question, unless there are too many or it is there already.
 func (q *questions) open(id string, op *operation) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.waiting[id] != nil || len(q.waiting) == maxQuestions {
+	if q.waiting[id] != nil || q.busy == maxQuestions {
 		return false
 	}
+	q.busy++
 	if q.waiting == nil {
 		q.waiting = map[string]*operation{}
 	}
 	q.waiting[id] = op
 	return true
+}
+
+// done ends a question that open added.
+func (q *questions) done() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.busy--
 }
 
 // close removes a question and reports whether the server still wants its answer.

@@ -202,6 +202,38 @@ func TestT20_FloodOfRequests(t *testing.T) {
 	})
 }
 
+// A server that asks without end and takes no answer holds no more than the bound,
+// though every question is answered at once.
+func TestT20_AnswersThatAreNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events strings.Builder
+		for i := range 5000 {
+			fmt.Fprintf(&events, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}\n\n", i)
+		}
+		answered := make(chan struct{})
+		r := newRig(t, func(w http.ResponseWriter, req *http.Request, b string) {
+			if strings.Contains(b, `"tools/call"`) {
+				asks(events.String(), answered)(w, req, b)
+				return
+			}
+			<-req.Context().Done() // an answer is never taken
+		})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			resp, err := r.RoundTrip(t.Context(), call(linkIn("s")), &listener{})
+			wantGood(t, resp, err)
+		}()
+		synctest.Wait()
+		if n := len(r.requests()); n != 1+maxQuestions {
+			t.Errorf("the server saw %d requests, want the call and %d answers", n, maxQuestions)
+		}
+		close(answered)
+		<-done
+		time.Sleep(helperTime) // the answers are given up
+	})
+}
+
 // B139: a late answer to a cancelled call, on the GET stream, is ignored.
 func TestB139_LateAnswerElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package httpmcp
 
 import (
+	"bytes"
 	"compress/gzip"
 	"io"
 	"net/http"
@@ -87,6 +88,10 @@ func (g *gunzip) Read(p []byte) (int, error) {
 	}
 	return g.zr.Read(p)
 }
+
+// withoutMark skips a byte order mark at the beginning of a message. JSON has none,
+// but some frameworks write it, and a reader may ignore it (RFC 8259 section 8.1).
+func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
 const (
 	smallBody = 4 << 10

@@ -46,7 +46,12 @@ func (x *exchange) sendRepeatable(r *http.Request) (*http.Response, error) {
 		}
 	}
 	client.CheckRetry = func(ctx context.Context, resp *http.Response, err error) (bool, error) {
-		return x.repeatable(ctx, n, resp, err)
+		again, err := x.repeatable(ctx, n, resp, err)
+		if again && n < repeats {
+			x.carry(x.req.Again())
+			err = request.SetBody(x.req.Body)
+		}
+		return again, err
 	}
 	resp, err := client.Do(request)
 	if err != nil && resp != nil {

@@ -68,7 +68,11 @@ func TestR03_RepeatsByStatus(t *testing.T) {
 							test.replies[n-1](w, req, b)
 							return
 						}
-						reply(200, typeJSON, good)(w, req, b)
+						id := n
+						if !repeatable {
+							id = 1
+						}
+						reply(200, typeJSON, strings.Replace(good, `"id":1`, fmt.Sprintf(`"id":%d`, id), 1))(w, req, b)
 					})
 					if test.deadline == 0 {
 						test.deadline = 5 * time.Minute
@@ -97,9 +101,13 @@ func TestR03_RepeatsByStatus(t *testing.T) {
 					if !slices.Equal(got, waits) {
 						t.Errorf("sent again after %v, want %v", got, waits)
 					}
-					for _, q := range r.requests() {
-						if q.Body != string(req.Body) {
-							t.Errorf("the server got %q", q.Body)
+					for i, q := range r.requests() {
+						want := req // BAS-03, HTM-07: what is sent again has a new id
+						for range i {
+							want = want.Again()
+						}
+						if q.Body != string(want.Body) {
+							t.Errorf("sending %d: the server got %q", i+1, q.Body)
 						}
 					}
 				})

@@ -121,6 +121,7 @@ func (t *Transport) errorBody(resp *http.Response) (string, *message) {
 	timer := time.AfterFunc(errorBodyTime, func() { resp.Body.Close() })
 	defer timer.Stop()
 	body, _ := io.ReadAll(io.LimitReader(coded, int64(t.limits.Int(limit.ErrorBody))))
+	body = withoutMark(body)
 	if m, err := parseMessage(body, t.bounds()); err == nil && m.err != nil {
 		return m.err.Message, &m
 	}
@@ -133,9 +134,13 @@ func (t *Transport) errorBody(resp *http.Response) (string, *message) {
 // quote makes the server's text fit to be shown. The values of its cookies are
 // secrets that the scrubber need not keep for ever, since we never send them.
 func (t *Transport) quote(text string, resp *http.Response) string {
+	secrets := []string{resp.Header.Get(headerSession)}
 	for _, c := range resp.Cookies() {
-		if len(c.Value) >= 4 {
-			text = strings.ReplaceAll(text, c.Value, redact.Placeholder)
+		secrets = append(secrets, c.Value)
+	}
+	for _, secret := range secrets {
+		if len(secret) >= 4 {
+			text = strings.ReplaceAll(text, secret, redact.Placeholder)
 		}
 	}
 	return t.scrub.Reason(strings.TrimSpace(text), shownBody)

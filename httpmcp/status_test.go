@@ -231,6 +231,19 @@ func TestT05_CookiesAreNotKept(t *testing.T) {
 	}
 }
 
+// T11: a session id that comes with a failing reply is as secret as one in use.
+func TestT11_SessionOfAFailingReply(t *testing.T) {
+	const id = "session-of-a-failing-reply"
+	r := newRig(t, func(w http.ResponseWriter, req *http.Request, body string) {
+		w.Header().Set("Mcp-Session-Id", id)
+		reply(500, "text/plain", "your session "+id+" broke")(w, req, body)
+	})
+	_, err := r.RoundTrip(t.Context(), call(link(legacy)), &listener{})
+	if wire := wireError(t, err); strings.Contains(wire.Reason, id) || !strings.Contains(wire.Reason, "broke") {
+		t.Errorf("got %q", wire.Reason)
+	}
+}
+
 func TestL06_ErrorBodyIsReadInPart(t *testing.T) {
 	var taken atomic.Int64
 	r := newRig(t, func(w http.ResponseWriter, req *http.Request, _ string) {

@@ -52,6 +52,9 @@ func (x *exchange) readEvents(ctx context.Context, events *sse.Decoder) (*mcpcli
 			if errors.As(err, &over) {
 				return nil, over
 			}
+			if ctx.Err() != nil {
+				return nil, &streamCut{err} // by us: the server has not ended it
+			}
 			if answer := x.unfinished(events); answer != nil {
 				return answer, nil
 			}

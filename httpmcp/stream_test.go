@@ -336,19 +336,44 @@ func TestListenEndsWithTheSession(t *testing.T) {
 	})
 }
 
-func TestListenSaysThatTheServerIsAway(t *testing.T) {
+// A server that is away before its stream was ever open is the caller's business;
+// one that goes away later is asked again, and comes back to the same stream.
+func TestListenOfAServerThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r *rig
-		r = newRig(t, func(w http.ResponseWriter, req *http.Request, b string) {
-			r.pipes.Close() // no connection after this one
-			w.Header().Set("Connection", "close")
-			stream("")(w, req, b)
-		})
-		if wire := wireError(t, r.Listen(t.Context(), link(legacy), nil, &listener{})); wire.Op != "connect" {
+		r := newRig(t, reply(405, "", ""))
+		r.pipes.Close()
+		if wire := wireError(t, r.Listen(t.Context(), link(legacy), nil, &listener{})); wire.Op != "connect" || wire.Final {
 			t.Errorf("got %+v", wire)
 		}
 	})
+	synctest.Test(t, func(t *testing.T) {
+		later := func(w http.ResponseWriter, r *http.Request, b string) {
+			w.Header().Set("Retry-After", "40")
+			reply(503, "text/plain", "")(w, r, b)
+		}
+		s := &script{gets: []handler{stream("id: 1\n\n"), reply(500, "text/plain", ""), later, hangUp, stream("id: 2\n\n"), reply(404, "text/plain", "")}}
+		s.last = time.Now()
+		r := newRig(t, s.serve)
+		h := &listener{}
+		if wire := wireError(t, r.Listen(t.Context(), linkIn("s"), nil, h)); !wire.SessionLost {
+			t.Errorf("got %+v", wire)
+		}
+		if want := []string{"", "1", "1", "1", "1", "2"}; !slices.Equal(s.ids, want) {
+			t.Errorf("opened from %q, want %q", s.ids, want)
+		}
+		if n := h.openings(); n != 2 {
+			t.Errorf("told of %d openings, want 2", n)
+		}
+		for i, want := range []time.Duration{0, 1, 2, 40, 8, 16} {
+			if got := s.waits[i]; got < want*time.Second || got > want*time.Second*11/10 {
+				t.Errorf("GET %d after %v, want %ds", i+1, got, want)
+			}
+		}
+	})
 }
+
+// hangUp closes the connection without a reply.
+func hangUp(http.ResponseWriter, *http.Request, string) { panic(http.ErrAbortHandler) }
 
 // SUB-04, SUB-07: the stream of a subscription.
 func TestSubscription(t *testing.T) {
@@ -377,8 +402,8 @@ func TestSubscription(t *testing.T) {
 				if test.want == "" && err != nil || test.want != "" && wireError(t, err).Reason != test.want {
 					t.Errorf("got %v", err)
 				}
-				if heard := h.all(); strings.Contains(test.name, "JSON") != (len(heard) == 0) {
-					t.Errorf("heard %q", heard)
+				if heard := h.all(); strings.Contains(test.name, "JSON") != (len(heard) == 0) || len(heard) != h.openings() {
+					t.Errorf("heard %q after %d openings", heard, h.openings())
 				}
 				if sent := r.requests(); len(sent) != 1 || sent[0].Header.Get(headerMethod) != req.Method || sent[0].Header.Get("Accept") != acceptBoth {
 					t.Errorf("the server saw %v", sent)
