@@ -323,6 +323,43 @@ func TestScript(t *testing.T) {
 	}
 }
 
+// A reply can wait for what it needs, and say something before the healthy answer;
+// another stream can answer a call.
+func TestScriptWaitsAndGoesOn(t *testing.T) {
+	answered := func(l *Ledger) bool { return l.Count("POST", "") > 0 }
+	s := StartTest(t, Options{Era: Modern, Capabilities: `{"tools":{},"logging":{}}`, Script: []Row{
+		{Method: "tools/call", Reply: Reply{Healthy: true, Chunks: []Chunk{Event(`{"jsonrpc":"2.0","id":"q","method":"ping"}`), {Until: answered, Text: ": thanks\n\n"}}}},
+		{Reply: Reply{Status: 202}}, // the answer, which no client of this era would send
+		{HTTP: "GET", Reply: Reply{Until: answered, Chunks: []Chunk{Event(`{"jsonrpc":"2.0","id":%CALL%,"result":{}}`)}}},
+	}})
+	c := newClient(t, s)
+	if _, text := c.call(Modern, "server/discover", ""); !strings.Contains(text, `"capabilities":{"tools":{},"logging":{}}`) {
+		t.Errorf("%s", text)
+	}
+	body, headers := c.request(Modern, "tools/call", `"name":"echo","arguments":{"text":"hi"}`)
+	resp, err := c.start(context.Background(), "POST", body, headers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	if !scanTo(lines, `"id":"q"`) {
+		t.Fatal("no question")
+	}
+	c.post(context.Background(), `{"jsonrpc":"2.0","id":"q","result":{}}`, nil)
+	if !scanTo(lines, ": thanks") || !scanTo(lines, `"text":"hi"`) {
+		t.Error("the healthy answer did not follow")
+	}
+	got, err := c.start(context.Background(), "GET", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	if text, err := io.ReadAll(got.Body); err != nil || !strings.Contains(string(text), `"id":2,"result"`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
 // A fake that is asked too little or too much must fail its test.
 func TestVerifyReportsUnusedRowsAndStrangers(t *testing.T) {
 	s, err := Start(Options{Era: Modern, ScriptOnly: true, Script: []Row{{HTTP: "GET", Nth: 2, Reply: Reply{Body: "x"}}}})

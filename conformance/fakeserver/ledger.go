@@ -172,6 +172,18 @@ func (b *book) request(x *exchange) (nth int) {
 	return nth
 }
 
+// newestCall returns the id of the tools/call that came last; null if none did.
+func (b *book) newestCall() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range slices.Backward(b.ledger.Requests) {
+		if r.Method == "tools/call" && r.ID != "" {
+			return r.ID
+		}
+	}
+	return "null"
+}
+
 // begin notes a run and returns its place in the ledger.
 func (b *book) begin(run Run) (index int) {
 	b.change(func(l *Ledger) {

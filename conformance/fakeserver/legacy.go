@@ -111,7 +111,7 @@ func (x *exchange) initialize() {
 		x.s.book.change(func(l *Ledger) { l.Sessions = n })
 		x.w.Header().Set("Mcp-Session-Id", se.id)
 	}
-	x.result(`"protocolVersion":` + quote(version) + `,"capabilities":{"tools":{"listChanged":true}},"serverInfo":` + x.s.info() + x.s.instructions())
+	x.result(`"protocolVersion":` + quote(version) + `,"capabilities":` + x.s.opts.Capabilities + `,"serverInfo":` + x.s.info() + x.s.instructions())
 }
 
 // findSession finds the session that a request after the handshake belongs to,

@@ -46,7 +46,7 @@ func (x *exchange) serveModern() {
 		x.badVersion()
 	case !x.checkMeta() || !x.checkHeaders():
 	case x.msg.Method == "server/discover":
-		x.result(`"supportedVersions":` + list(x.s.opts.Versions) + `,"capabilities":{"tools":{"listChanged":true}},"ttlMs":60000,"cacheScope":"private"` + x.s.instructions())
+		x.result(`"supportedVersions":` + list(x.s.opts.Versions) + `,"capabilities":` + x.s.opts.Capabilities + `,"ttlMs":60000,"cacheScope":"private"` + x.s.instructions())
 	case x.msg.Method == "tools/list":
 		x.listTools()
 	case x.msg.Method == "tools/call":
@@ -62,7 +62,7 @@ func (x *exchange) serveModern() {
 func (x *exchange) checkMeta() bool {
 	meta := metaOf(x.msg.Params)
 	header := x.r.Header.Get("Mcp-Protocol-Version")
-	if header == "" && meta[metaVersion] == nil {
+	if meta[metaVersion] == nil && !slices.Contains(x.s.opts.Versions, header) {
 		// What a legacy client sends is no offence, it is only not served here.
 		x.badVersion()
 		return false

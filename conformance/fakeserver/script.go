@@ -1,6 +1,7 @@
 package fakeserver
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,23 +20,26 @@ type Row struct {
 }
 
 // A Reply is what goes out instead of the healthy reply. In Body and Chunks the
-// text %ID% stands for the id of the request, as it was written.
+// text %ID% stands for the id of the request, as it was written, and %CALL% for
+// that of the newest tools/call, for what is said on another stream.
 type Reply struct {
-	After  time.Duration     // wait before anything else
-	Status int               // 0 for 200
-	Header map[string]string // Content-Type defaults to JSON for a Body, event-stream for Chunks
+	After  time.Duration      // wait before anything else
+	Until  func(*Ledger) bool // then wait until it holds of the ledger; nil for at once
+	Status int                // 0 for 200
+	Header map[string]string  // as it is spelt; Content-Type defaults to JSON for a Body, event-stream for Chunks
 	Body   string
 	Chunks []Chunk // written one by one, each flushed; see Event
 	Hold   bool    // after the last chunk keep the stream open until the client or Close ends it
 
 	Drop    bool             // close the connection: without a reply, or in the middle of Chunks
-	Healthy bool             // after After, answer as the healthy server does
+	Healthy bool             // answer as the healthy server does, after Chunks if there are any
 	Func    http.HandlerFunc // anything else; the body of the request can be read again
 }
 
 // A Chunk is a piece of a stream.
 type Chunk struct {
-	After time.Duration // wait before it is written
+	After time.Duration      // wait before it is written
+	Until func(*Ledger) bool // then wait until it holds of the ledger; nil for at once
 	Text  string
 }
 
@@ -126,11 +130,11 @@ func (s *script) unused() []string {
 
 // play writes the reply.
 func (r *Reply) play(x *exchange) {
-	if !x.pause(r.After) {
+	if !x.pause(r.After) || !x.await(r.Until) {
 		return
 	}
 	switch {
-	case r.Healthy:
+	case r.Healthy && len(r.Chunks) == 0:
 		x.serve()
 		return
 	case r.Func != nil:
@@ -145,12 +149,15 @@ func (r *Reply) play(x *exchange) {
 		return
 	}
 	for _, chunk := range r.Chunks {
-		if !x.pause(chunk.After) {
+		if !x.pause(chunk.After) || !x.await(chunk.Until) {
 			return
 		}
 		x.chunk(x.fill(chunk.Text))
 	}
-	if r.Hold {
+	switch {
+	case r.Healthy:
+		x.serve()
+	case r.Hold:
 		x.hold()
 	}
 	if r.Drop {
@@ -168,7 +175,10 @@ func (x *exchange) head(r *Reply) {
 		header.Set("Content-Type", "application/json")
 	}
 	for name, value := range r.Header {
-		header.Set(name, value)
+		// In the spelling of the row. The usual one stays as a name without values,
+		// so that net/http does not add its own.
+		header[http.CanonicalHeaderKey(name)] = nil
+		header[name] = []string{value}
 	}
 	status := r.Status
 	if status == 0 {
@@ -177,7 +187,11 @@ func (x *exchange) head(r *Reply) {
 	x.w.WriteHeader(status)
 }
 
+// fill puts the ids of requests in their places.
 func (x *exchange) fill(text string) string {
+	if strings.Contains(text, "%CALL%") {
+		text = strings.ReplaceAll(text, "%CALL%", x.s.book.newestCall())
+	}
 	id := "null"
 	if len(x.msg.ID) > 0 {
 		id = string(x.msg.ID)
@@ -199,6 +213,18 @@ func (x *exchange) pause(d time.Duration) bool {
 	case <-x.s.ctx.Done():
 	}
 	return false
+}
+
+// await waits until cond holds of the ledger and reports whether the reply is
+// still wanted.
+func (x *exchange) await(cond func(*Ledger) bool) bool {
+	if cond == nil {
+		return true
+	}
+	ctx, cancel := context.WithCancel(x.r.Context())
+	defer cancel()
+	defer context.AfterFunc(x.s.ctx, cancel)()
+	return x.s.Wait(ctx, cond) == nil
 }
 
 // hold waits until the client or Close ends the request.

@@ -53,6 +53,10 @@ type Options struct {
 	// initialize and server/discover.
 	Name         string
 	Instructions string
+
+	// Capabilities is the JSON object that the server declares; "" for tools with
+	// listChanged.
+	Capabilities string
 }
 
 // A Server is a running fake. Its methods may be called from any goroutine.
@@ -85,6 +89,9 @@ func New(opts Options) *Server {
 	}
 	if opts.Name == "" {
 		opts.Name = "fakeserver"
+	}
+	if opts.Capabilities == "" {
+		opts.Capabilities = `{"tools":{"listChanged":true}}`
 	}
 	tools := opts.Tools
 	if tools == nil {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,9 @@ func GoBuild(ctx context.Context, folder, out string, flags ...string) (string, 
 	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
 	cmd.Dir = folder
 	cmd.Env = os.Environ()
+	if !slices.Contains(flags, "-race") { // which needs cgo; what is released is static
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=0")
+	}
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", errors.Join(fmt.Errorf("build %s: %w", filepath.Base(folder), err), errors.New(strings.TrimSpace(string(text))))
 	}

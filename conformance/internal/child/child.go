@@ -71,6 +71,8 @@ type Reply struct {
 	ID     json.RawMessage
 	Result json.RawMessage // nil when there is an Error
 	Error  *Error
+
+	Failure json.RawMessage // Error as it was written
 }
 
 // An Error is the error of an answer.

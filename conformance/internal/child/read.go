@@ -74,7 +74,7 @@ func (c *Child) take(text []byte) {
 		Method string
 		Params json.RawMessage
 		Result json.RawMessage
-		Error  *Error
+		Error  json.RawMessage
 	}
 	err := json.Unmarshal(text, &m)
 	if err == nil && m.Method != "" && m.ID == nil {
@@ -90,6 +90,11 @@ func (c *Child) take(text []byte) {
 		c.strays = append(c.strays, string(text))
 		return
 	}
+	reply := Reply{ID: m.ID, Result: m.Result, Failure: m.Error}
+	if m.Error != nil && json.Unmarshal(m.Error, &reply.Error) != nil {
+		c.strays = append(c.strays, string(text))
+		return
+	}
 	delete(c.waiting, string(m.ID))
-	ch <- Reply{ID: m.ID, Result: m.Result, Error: m.Error}
+	ch <- reply
 }

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/conformance/fakeserver"
+	"github.com/toolhost/toolhost/conformance/internal/child"
+)
+
+const (
+	// stepTime is how long a step may take when all is well, and shortStepTime
+	// where the rule is broken and the step may wait for what never comes.
+	stepTime      = 10 * time.Second
+	shortStepTime = 2 * time.Second
+
+	// endTime is how long the child may take to end.
+	endTime = 10 * time.Second
+)
+
+// A player plays one case once, in one era.
+type player struct {
+	c      *Case
+	era    string
+	broken *variant // nil when nothing is broken
+	binary string
+	env    []string
+	limit  time.Duration // of a step
+
+	values    map[string]string // of $NAME
+	traffic   *traffic
+	endpoints map[string]*endpoint
+	servers   map[string]*fakeserver.Server
+	lenient   map[string]bool // by server: its complaints are part of the case
+
+	child   *child.Child
+	notes   *notes
+	log     buffer
+	said    buffer // what the child wrote to stdout
+	pending map[string]*pending
+	ended   bool
+}
+
+// Play plays a case with a binary and returns what is wrong. The error is of what
+// plays it and says nothing about the client.
+func Play(c *Case, era, binary string) (*Played, error) {
+	return (&player{c: c, era: era, binary: binary, limit: stepTime}).play()
+}
+
+// PlayBroken plays a case with a rule broken.
+func PlayBroken(c *Case, era string, v *variant, binary string, env []string) (*Played, error) {
+	return (&player{c: c, era: era, broken: v, binary: binary, env: env, limit: shortStepTime}).play()
+}
+
+// Played is what came of a run.
+type Played struct {
+	Faults  []string
+	Traffic []*request
+	Log     []byte
+}
+
+// shownRequests is how many requests String shows at most.
+const shownRequests = 60
+
+// String shows what happened.
+func (p *Played) String() string {
+	var b strings.Builder
+	for i, fault := range p.Faults {
+		if i == 0 || fault != p.Faults[i-1] {
+			fmt.Fprintf(&b, "  %.1500s\n", fault)
+		}
+	}
+	b.WriteString("the server saw:\n")
+	for i, r := range p.Traffic {
+		if i == shownRequests {
+			fmt.Fprintf(&b, "  and %d more\n", len(p.Traffic)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  %d. %s %.700s\n", i+1, r, r.short())
+	}
+	fmt.Fprintf(&b, "the child logged:\n%.3000s", p.Log)
+	return b.String()
+}
+
+func (r *player) play() (*Played, error) {
+	var breaks []wireBreak
+	if r.broken != nil {
+		breaks = r.broken.wire
+	}
+	r.notes, r.pending = newNotes(), map[string]*pending{}
+	r.traffic = newTraffic(newBreaker(breaks))
+	defer r.traffic.stop()
+	if err := r.serve(); err != nil {
+		return nil, err
+	}
+	defer r.close()
+
+	steps, err := r.c.script(r.era)
+	if err != nil {
+		return nil, err
+	}
+	faults := r.host(steps)
+	if r.child == nil {
+		return nil, errors.New(strings.Join(faults, "; "))
+	}
+	if err := r.stop(); err != nil {
+		faults = append(faults, "end: "+err.Error())
+	}
+	played := &Played{Traffic: r.traffic.all(), Log: r.log.bytes()}
+	judged, err := r.judge(played)
+	if err != nil {
+		return nil, err
+	}
+	played.Faults = append(faults, judged...)
+	if errs := r.traffic.breaker.faults(); len(errs) > 0 {
+		return played, errors.Join(errs...)
+	}
+	return played, nil
+}
+
+// serve starts the servers of the case. The first gets the address $URL, the
+// others $URL_name too.
+func (r *player) serve() error {
+	r.values = map[string]string{"VERSION": revisions[r.era]}
+	r.endpoints, r.servers, r.lenient = map[string]*endpoint{}, map[string]*fakeserver.Server{}, map[string]bool{}
+	sections := r.c.of("server", r.era)
+	names := []string{""}
+	for _, s := range sections {
+		if s.name != "" {
+			names = append(names, s.name)
+		}
+	}
+	for _, name := range names {
+		e, err := r.traffic.listen(name)
+		if err != nil {
+			return err
+		}
+		r.endpoints[name] = e
+		r.values[strings.TrimSuffix("URL_"+name, "_")] = e.url
+	}
+	texts := map[string]string{"": ""}
+	for _, s := range sections {
+		texts[s.name] = s.text
+	}
+	for name, text := range texts {
+		server, err := r.server(name, text)
+		if err != nil {
+			return err
+		}
+		r.servers[name] = server
+		r.endpoints[name].serve(server)
+	}
+	return nil
+}
+
+// server makes the fake server of one section, with the variant's lines in it.
+func (r *player) server(name, text string) (*fakeserver.Server, error) {
+	lines, err := parseServer(r.fill(text))
+	if err != nil {
+		return nil, err
+	}
+	var instead []serverLine
+	if r.broken != nil && name == "" {
+		if instead, err = parseServer(r.fill(r.broken.server)); err != nil {
+			return nil, err
+		}
+	}
+	opts, lenient, err := serverOptions(r.values["VERSION"], lines, instead)
+	r.lenient[name] = lenient
+	return fakeserver.New(opts), err
+}
+
+func (r *player) fill(text string) string { return fill(text, r.values) }
+
+// close ends what is left of a run.
+func (r *player) close() {
+	for _, e := range r.endpoints {
+		e.close()
+	}
+	for _, s := range r.servers {
+		s.Close()
+	}
+	r.traffic.aside.Wait()
+}
+
+// judge holds what happened against the case.
+func (r *player) judge(played *Played) ([]string, error) {
+	faults, err := judgeSchemas(r.values["VERSION"], played.Traffic)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range r.c.of("wire", r.era) {
+		checks, err := parseWire(&section{line: s.line, text: r.fill(s.text)})
+		if err != nil {
+			return nil, err
+		}
+		faults = append(faults, judgeWire(checks, played.Traffic)...)
+	}
+	for _, s := range r.c.of("log", r.era) {
+		checks, err := parseLog(s)
+		if err != nil {
+			return nil, err
+		}
+		faults = append(faults, judgeLog(checks, played.Log, r.fill)...)
+	}
+	said := string(r.said.bytes()) + string(played.Log)
+	for _, s := range r.c.of("never", r.era) {
+		faults = append(faults, judgeNever(s.lines(), said, r.fill)...)
+	}
+	for name, server := range r.servers {
+		for _, row := range server.Unused() {
+			faults = append(faults, "unused: "+row)
+		}
+		if r.lenient[name] {
+			continue
+		}
+		for _, complaint := range server.Ledger().Complaints {
+			faults = append(faults, "rules: "+complaint)
+		}
+	}
+	for _, stray := range r.child.Strays() {
+		faults = append(faults, "protocol: "+stray)
+	}
+	return faults, nil
+}
