@@ -1,12 +1,15 @@
 // Command faults tries the built toolhost binary against the bank of faults that
 // users met with other MCP clients and plugin hosts (faults.md beside the
-// repository, played by its faultserver):
+// repository, played by its faultserver), and against siblings of those faults
+// that the bank does not name (played by conformance/fakeserver):
 //
-//	go run ./conformance/faults [-v] [-run B231] [-bank ../shared/faults]
+//	go run ./conformance/faults [-v] [-only 'B05*'] [-bank ../shared/faults]
 //
-// Each row of the table names the fault, how it is played, and what must come of
-// it; the rows of an area stand in a file of their own. The program prints one
-// line for each row and exits 1 when one did not behave as its text says.
+// Each row names the fault, how it is played, and what must come of it; the rows
+// of an area of faults.md stand in a file of their own. The program prints one
+// line for each row and a table by area, names the faults that wait for a part of
+// the product that does not exist yet, and exits 1 when a row did not behave as
+// its text says or a fault of the bank is neither played nor named.
 package main
 
 import (
@@ -19,69 +22,52 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/conformance/fakeserver"
 	"github.com/toolhost/toolhost/conformance/internal/child"
 )
 
 func main() {
-	verbose := flag.Bool("v", false, "print what each row says of the behaviour")
-	only := flag.String("run", "", "only rows whose id or mode begins so")
-	bank := flag.String("bank", filepath.Join("..", "shared", "faults"), "the folder of faults.md and faultserver, from the root of the repository")
+	var f flags
+	flag.BoolVar(&f.verbose, "v", false, "print what each row says of the behaviour, and how long it took")
+	flag.StringVar(&f.only, "only", "*", "only rows whose id, mode, area or whole line matches this glob")
+	flag.StringVar(&f.bank, "bank", filepath.Join("..", "shared", "faults"), "the folder of faults.md and faultserver, from the root of the repository")
+	flag.IntVar(&f.atOnce, "parallel", 4, "how many rows are tried at a time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, *bank, *only, *verbose); err != nil {
+	if err := run(ctx, os.Stdout, f); err != nil {
 		fmt.Fprintln(os.Stderr, "faults:", err)
 		stop()
 		os.Exit(1)
 	}
 }
 
-// A row is one fault, played in one way.
-type row struct {
-	id   string // in faults.md
-	mode string // of faultserver
-	name string // what is particular about this row; "" for a mode with one
-	must string // the right behaviour, in the words of faults.md or of our protocol
-	try  func(t *trial)
+type flags struct {
+	verbose    bool
+	only, bank string
+	atOnce     int
 }
 
-func (r row) String() string {
-	return strings.TrimSpace(r.id + " " + r.mode + " " + r.name)
-}
-
-// A trial is one row being tried.
-type trial struct {
-	ctx         context.Context
-	row         row
-	toolhost    string // the binaries
-	faultserver string
-	work        string // a folder for the files of this row
-	faults      []string
-}
-
-// want notes a fault unless ok holds.
-func (t *trial) want(ok bool, format string, args ...any) {
-	if !ok {
-		t.faults = append(t.faults, fmt.Sprintf(format, args...))
+// areas are the areas of faults.md that are played, under its own headings.
+func areas() []area {
+	return []area{
+		{"HTTP replies, headers and connections", httpRows()},
+		{"SSE framing", sseRows()},
+		{"Session, lifecycle, versions", sessionRows()},
+		{"JSON-RPC envelope and JSON values", envelopeRows()},
+		{"Tool listing", listingRows()},
+		{"Result conversion", resultRows()},
+		{"Calls, cancel, timeouts, progress", callRows()},
+		{"Security and redaction", securityRows()},
+		{"mcp.json", configRows()},
+		{"Host protocol on our own stdin and stdout", hostRows()},
 	}
 }
 
-// none notes a fault unless the list is empty.
-func (t *trial) none(what string, list []string) { t.want(len(list) == 0, "%s: %q", what, list) }
-
-// fail notes a fault and tells whether there was one: what the trial needed could
-// not be done.
-func (t *trial) fail(err error) bool {
-	t.want(err == nil, "%v", err)
-	return err != nil
-}
-
-// rowLimit bounds the trial of one row.
-const rowLimit = time.Minute
-
-func run(ctx context.Context, out io.Writer, bank, only string, verbose bool) error {
+func run(ctx context.Context, out io.Writer, f flags) error {
 	work, err := os.MkdirTemp("", "toolhost-faults-")
 	if err != nil {
 		return err
@@ -91,54 +77,141 @@ func run(ctx context.Context, out io.Writer, bank, only string, verbose bool) er
 	if err != nil {
 		return err
 	}
-	if !filepath.IsAbs(bank) {
-		bank = filepath.Join(root, bank)
+	if !filepath.IsAbs(f.bank) {
+		f.bank = filepath.Join(root, f.bank)
 	}
-	if _, err := os.Stat(filepath.Join(bank, "faultserver", "go.mod")); err != nil {
+	bank, err := readBank(f.bank)
+	if err != nil {
 		return fmt.Errorf("the bank of faults is missing; name its folder with -bank: %w", err)
 	}
-	faultserver, err := child.GoBuild(ctx, filepath.Join(bank, "faultserver"), filepath.Join(work, "faultserver"))
+	if err := bank.covers(areas()); err != nil {
+		return err
+	}
+	with := tools{work: work}
+	if with.faultserver, err = child.GoBuild(ctx, filepath.Join(f.bank, "faultserver"), filepath.Join(work, "faultserver")); err != nil {
+		return err
+	}
+	if with.toolhost, err = child.Build(ctx, work); err != nil {
+		return err
+	}
+	if with.good, err = fakeserver.Start(fakeserver.Options{Era: fakeserver.Modern}); err != nil {
+		return err
+	}
+	defer with.good.Close()
+
+	began := time.Now()
+	tallies, err := tryAll(ctx, out, with, f)
 	if err != nil {
 		return err
 	}
-	toolhost, err := child.Build(ctx, work)
-	if err != nil {
-		return err
+	fmt.Fprintf(out, "\n%-44s %9s %9s\n", "area", "faults", "rows")
+	var all tally
+	for i, area := range areas() {
+		fmt.Fprintf(out, "%-44s %9s %9s\n", area.name, tallies[i].faults(), tallies[i].rows())
+		all.add(tallies[i])
 	}
-	passed, failed := 0, 0
-	for i, r := range slices.Concat(hostRows(), configRows()) {
-		if !strings.HasPrefix(r.id, only) && !strings.HasPrefix(r.mode, only) {
-			continue
+	for _, l := range later {
+		fmt.Fprintf(out, "comes with %s: %s\n", l.with, strings.Join(l.ids, " "))
+	}
+	fmt.Fprintf(out, "%d passed, %d failed, in %v\n", all.passed, all.failed, time.Since(began).Round(time.Second))
+	switch {
+	case all.failed > 0:
+		return fmt.Errorf("%d rows failed", all.failed)
+	case all.passed == 0:
+		return fmt.Errorf("no row matches %q", f.only)
+	}
+	return nil
+}
+
+// tryAll tries the rows that f chooses, some at a time, and prints each in the
+// order of the tables. It returns a tally for each area.
+func tryAll(ctx context.Context, out io.Writer, with tools, f flags) ([]tally, error) {
+	type job struct {
+		area int
+		row  row
+		done chan *trial // takes the trial when it is over
+	}
+	var jobs []*job
+	for i, area := range areas() {
+		for _, r := range area.rows {
+			chosen, err := r.matches(area.name, f.only)
+			if err != nil {
+				return nil, err
+			}
+			if chosen {
+				jobs = append(jobs, &job{i, r, make(chan *trial, 1)})
+			}
 		}
-		t := &trial{row: r, toolhost: toolhost, faultserver: faultserver, work: filepath.Join(work, fmt.Sprint(i))}
-		if err := os.Mkdir(t.work, 0o700); err != nil {
-			return err
+	}
+	free := make(chan struct{}, f.atOnce)
+	var busy sync.WaitGroup
+	defer busy.Wait()
+	busy.Go(func() {
+		for n, j := range jobs {
+			free <- struct{}{}
+			busy.Go(func() {
+				j.done <- try(ctx, with, j.row, n)
+				<-free
+			})
 		}
-		var cancel context.CancelFunc
-		t.ctx, cancel = context.WithTimeout(ctx, rowLimit)
-		r.try(t)
-		cancel()
+	})
+	tallies := make([]tally, len(areas()))
+	for _, j := range jobs {
+		t := <-j.done
+		tallies[j.area].count(t)
 		verdict := "PASS"
 		if len(t.faults) > 0 {
 			verdict = "FAIL"
-			failed++
-		} else {
-			passed++
 		}
-		fmt.Fprintf(out, "%s %v\n", verdict, r)
-		if verbose || len(t.faults) > 0 {
-			fmt.Fprintf(out, "     must: %s\n", r.must)
+		fmt.Fprintf(out, "%s %v", verdict, j.row)
+		if f.verbose {
+			fmt.Fprintf(out, " (%v)", t.took.Round(10*time.Millisecond))
+		}
+		fmt.Fprintln(out)
+		if f.verbose || len(t.faults) > 0 {
+			fmt.Fprintf(out, "     must: %s\n", j.row.must)
 		}
 		for _, fault := range t.faults {
 			fmt.Fprintf(out, "     but:  %s\n", fault)
 		}
 	}
-	fmt.Fprintf(out, "%d passed, %d failed\n", passed, failed)
-	switch {
-	case failed > 0:
-		return fmt.Errorf("%d rows failed", failed)
-	case passed == 0:
-		return fmt.Errorf("no row is called %q", only)
+	return tallies, ctx.Err()
+}
+
+// A tally counts what came of the rows of an area. A fault has passed when all of
+// its rows have.
+type tally struct {
+	passed, failed int
+	broken         map[string]bool // by id of the fault
+}
+
+func (t *tally) count(of *trial) {
+	if t.broken == nil {
+		t.broken = map[string]bool{}
 	}
-	return nil
+	if len(of.faults) > 0 {
+		t.failed++
+		t.broken[of.row.id] = true
+		return
+	}
+	t.passed++
+	t.broken[of.row.id] = t.broken[of.row.id]
+}
+
+func (t *tally) add(other tally) {
+	t.passed += other.passed
+	t.failed += other.failed
+}
+
+func (t *tally) rows() string { return fmt.Sprintf("%d/%d", t.passed, t.passed+t.failed) }
+
+func (t *tally) faults() string {
+	var ids []string
+	for id, broken := range t.broken {
+		if !broken {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return fmt.Sprintf("%d/%d", len(ids), len(t.broken))
 }
