@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/conformance/internal/child"
+	"github.com/toolhost/toolhost/conformance/internal/mcpserver"
 )
 
 func main() {
@@ -100,11 +101,11 @@ type driver struct {
 
 // findDrivers finds what runs the scripts.
 func findDrivers(ctx context.Context, here string) ([]driver, error) {
-	python, err := findTool(ctx, "python3", "Python 3.10 or later", "-c", "import sys; sys.exit(sys.version_info < (3, 10))")
+	python, err := mcpserver.FindPython(ctx)
 	if err != nil {
 		return nil, err
 	}
-	node, err := findNode(ctx)
+	node, err := mcpserver.FindNode(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,23 +113,6 @@ func findDrivers(ctx context.Context, here string) ([]driver, error) {
 		{"python", []string{python, filepath.Join(here, "driver.py")}},
 		{"node", []string{node, filepath.Join(here, "driver.mjs")}},
 	}, nil
-}
-
-func findNode(ctx context.Context) (string, error) {
-	return findTool(ctx, "node", "Node.js 20 or later", "-e", "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)")
-}
-
-// findTool returns the path of a program. With the arguments it must end well: they
-// look whether it is new enough.
-func findTool(ctx context.Context, name, what string, arguments ...string) (string, error) {
-	path, err := exec.LookPath(name)
-	if err == nil {
-		err = exec.CommandContext(ctx, path, arguments...).Run()
-	}
-	if err != nil {
-		return "", fmt.Errorf("%s is missing or too old: these tests need %s: %w", name, what, err)
-	}
-	return path, nil
 }
 
 // perform runs the driver on some peers and returns the steps it printed, with

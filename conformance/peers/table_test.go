@@ -48,10 +48,3 @@ func TestReadSteps(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-func TestLastEventIsTheOneWithData(t *testing.T) {
-	stream := "id: 1\r\ndata: \r\n\r\nevent: message\ndata: {\"a\":1}\n\nevent: message\ndata: {\"b\":2}\n\n"
-	if got := string(lastEvent([]byte(stream))); got != `{"b":2}` {
-		t.Errorf("%q", got)
-	}
-}
