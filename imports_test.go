@@ -42,6 +42,7 @@ const allowed = `
 	conformance/internal/child, conformance/fakeserver, spec, spec/speccheck
 		< conformance/bench, conformance/faults, conformance/peers, conformance/soak;
 	conformance/internal/child, conformance/fakeserver, spec/speccheck < conformance/checklist;
+	conformance/internal/child, conformance/fakeserver < conformance/atmostonce;
 	conformance/internal/child < conformance/mcp;
 	conformance/internal/child, conformance/internal/mcpserver < conformance/matrix, conformance/peers;
 	conformance/internal/child, spec/speccheck < conformance/mcp/driver;

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"debug/elf"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -289,5 +291,23 @@ func TestStart(t *testing.T) {
 	t.Logf("spawn to the first answer: median %v of %v", times[len(times)/2], times)
 	if times[0] > time.Second {
 		t.Errorf("the fastest start took %v", times[0])
+	}
+}
+
+// The product is one static binary: it needs no interpreter and no library.
+func TestBinaryIsStatic(t *testing.T) {
+	if raceDetector || runtime.GOOS != "linux" {
+		t.Log("only the release build for Linux is looked at")
+		return
+	}
+	file, err := elf.Open(binary(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, p := range file.Progs {
+		if p.Type == elf.PT_INTERP {
+			t.Error("the binary is linked dynamically")
+		}
 	}
 }
