@@ -140,7 +140,7 @@ func TestSignals(t *testing.T) {
 		if state := c.exit(); state.ExitCode() != 128+int(syscall.SIGTERM) {
 			t.Errorf("ended with %v, want exit code %d", state, 128+int(syscall.SIGTERM))
 		}
-		if took := time.Since(began); took > 200*time.Millisecond {
+		if took := time.Since(began); took > 900*time.Millisecond { // an orderly end gives the call a second
 			t.Errorf("it took %v", took)
 		}
 	})
