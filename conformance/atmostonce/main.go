@@ -132,8 +132,8 @@ func print(out io.Writer, trials []trial, verbose bool, took time.Duration) erro
 		}
 		fmt.Fprintln(out)
 	}
-	fmt.Fprintf(out, "%d of the calls went out on a kept connection\n", kept)
-	fmt.Fprintf(out, "%d passed, %d failed, in %v\n", len(trials)-bad, bad, took.Round(time.Second))
+	fmt.Fprintf(out, "%d of the calls went out on a kept connection, in %v\n", kept, took.Round(time.Second))
+	fmt.Fprintf(out, "%d passed, %d failed\n", len(trials)-bad, bad)
 	if bad > 0 {
 		return fmt.Errorf("%d calls went wrong", bad)
 	}

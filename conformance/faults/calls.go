@@ -116,7 +116,7 @@ func callRows() []row {
 				p.want(bad == 0 && s.Exec == 500, "%d of 500 calls failed, %d ran", bad, s.Exec)
 				p.want(s.MaxConns <= 24, "%d connections for 8 calls at a time", s.MaxConns)
 				use, err := child.UsageOf(p.child.PID())
-				p.trial.fail(err)
+				p.fail(err)
 				p.want(use.Files < 60, "%d descriptors are open", use.Files)
 			},
 		},

@@ -44,7 +44,7 @@ func (p *play) send(namespace, tool, arguments, members string) pending {
 	}
 	id, reply, err := p.child.Send("invoke", `{"tool":"mcp/call_dynamic_tool","arguments":{"namespace":`+quote(namespace)+
 		`,"toolName":`+quote(tool)+`,"arguments":`+arguments+`}`+members+`}`)
-	p.trial.fail(err)
+	p.fail(err)
 	return pending{id, reply, time.Now()}
 }
 
@@ -52,7 +52,7 @@ func (p *play) send(namespace, tool, arguments, members string) pending {
 // that a call was cancelled is our own word.
 func (p *play) await(c pending) outcome {
 	reply, err := p.child.Await(p.ctx, c.reply)
-	p.trial.fail(err)
+	p.fail(err)
 	o := outcome{err: reply.Error, took: time.Since(c.since)}
 	if reply.Error != nil {
 		p.want(reply.Error.Data.Untrusted || reply.Error.Data.Kind == "cancelled", "an error is not marked untrusted: %v", o)
@@ -63,7 +63,7 @@ func (p *play) await(c pending) outcome {
 		Untrusted bool
 	}
 	if err := json.Unmarshal(reply.Result, &result); p.ctx.Err() == nil {
-		p.trial.fail(err)
+		p.fail(err)
 	}
 	p.want(result.Untrusted || p.ctx.Err() != nil, "an answer is not marked untrusted")
 	o.text = result.Content
@@ -82,7 +82,7 @@ func (p *play) status(name string) serverStatus {
 	for p.ctx.Err() == nil {
 		reply, err := p.child.Call(p.ctx, "ready", `{"id":"mcp"}`)
 		var ready struct{ Servers []serverStatus }
-		if p.trial.fail(err) || p.trial.fail(reply.Decode(&ready)) {
+		if p.fail(err) || p.fail(reply.Decode(&ready)) {
 			break
 		}
 		for _, s := range ready.Servers {
@@ -205,7 +205,7 @@ func (p *play) list(namespace string) []listed {
 	reply, err := p.child.Call(p.ctx, "invoke", `{"tool":"mcp/get_dynamic_tools","arguments":{"namespace":`+quote(namespace)+`}}`)
 	var result struct{ Content string }
 	var listing struct{ Tools []listed }
-	if p.trial.fail(err) || p.trial.fail(reply.Decode(&result)) || p.trial.fail(json.Unmarshal([]byte(result.Content), &listing)) {
+	if p.fail(err) || p.fail(reply.Decode(&result)) || p.fail(json.Unmarshal([]byte(result.Content), &listing)) {
 		return nil
 	}
 	return listing.Tools
@@ -233,7 +233,7 @@ func (p *play) startSlow(members string) pending {
 func (p *play) cancel(c pending) {
 	at := time.Now()
 	reply, err := p.child.Call(p.ctx, "cancel", `{"id":`+c.id+`}`)
-	p.trial.fail(err)
+	p.fail(err)
 	p.want(string(reply.Result) == `{"cancelled":true}`, "cancel answered %s %v", reply.Result, reply.Error)
 	o := p.await(c)
 	p.want(o.err != nil && o.err.Code == -32800, "the cancelled call ended with %v", o)

@@ -127,7 +127,7 @@ func (p *play) run() {
 		}
 		p.peer, err = p.startFault(args...)
 	}
-	if p.trial.fail(err) {
+	if p.fail(err) {
 		return
 	}
 	defer p.peer.stop()
@@ -141,7 +141,7 @@ func (p *play) run() {
 // construct starts the child over the faulty server and the good one.
 func (p *play) construct() bool {
 	checker, err := speccheck.New()
-	if p.trial.fail(err) {
+	if p.fail(err) {
 		return false
 	}
 	check := func(direction string, message []byte) error {
@@ -158,13 +158,13 @@ func (p *play) construct() bool {
 		args = append(args, "--limit", l)
 	}
 	p.child, err = child.Start(p.toolhost, child.Options{Args: args, Stderr: &p.log, Check: check})
-	if p.trial.fail(err) {
+	if p.fail(err) {
 		return false
 	}
 	p.began = time.Now()
 	reply, err := p.child.Call(p.ctx, "construct", `{"pack":"runvil/mcp","host":{"name":"faults","capabilities":{"progress":true,"log":true,"status":true}},"config":{"good":{"url":"`+p.good.URL()+`"},`+p.entries()+`}}`)
-	if p.trial.fail(err) || reply.Error != nil && p.trial.fail(reply.Error) {
-		p.trial.fail(p.child.Stop(endTime))
+	if p.fail(err) || reply.Error != nil && p.fail(reply.Error) {
+		p.fail(p.child.Stop(endTime))
 		return false
 	}
 	return true
@@ -199,7 +199,7 @@ func (p *play) end() {
 		p.want(good.text == "unharmed" && good.took < atOnce, "the good server was harmed: %v", good)
 	}
 	p.closes()
-	p.trial.fail(p.child.Stop(endTime))
+	p.fail(p.child.Stop(endTime))
 	p.none("messages that no host should see", p.child.Strays())
 
 	p.until(atOnce, "connections stay open at the server", func(s *seen) bool { return s.Conns <= 0 })
@@ -224,7 +224,7 @@ func (p *play) closes() {
 	p.over = true
 	at := time.Now()
 	reply, err := p.child.Call(p.ctx, "close", `{"id":"mcp"}`)
-	p.trial.fail(err)
+	p.fail(err)
 	p.want(reply.Error == nil, "close: %v", reply.Error)
 	p.want(time.Since(at) < endTime, "close took %v", time.Since(at))
 }
@@ -248,7 +248,7 @@ func (p *play) noSecrets(s *seen) {
 // seen returns what the server has seen so far.
 func (p *play) seen() seen {
 	s, err := p.peer.seen()
-	p.trial.fail(err)
+	p.fail(err)
 	return s
 }
 

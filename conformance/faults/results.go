@@ -98,7 +98,7 @@ func (p *play) gives10() {
 // light checks that the child has not grown.
 func (p *play) light() {
 	use, err := child.UsageOf(p.child.PID())
-	p.trial.fail(err)
+	p.fail(err)
 	p.want(use.RSS < 300<<20, "the child holds %d MiB", use.RSS>>20)
 }
 
