@@ -175,6 +175,7 @@ func TestS1_12_Headers(t *testing.T) {
 		{"B199 a line break at the end", `{"X-A":"tok\n"}`, "", `headers: "X-A" holds a line break`, ""},
 		{"B199 a line break inside", `{"X-A":"tok\r\nX-B: y"}`, "", `headers: "X-A" holds a line break`, ""},
 		{"B199 a line break from the environment", `{"X-A":"${env:TOKEN}"}`, "", `headers: "X-A" holds a line break`, ""},
+		{"B199 a lone CR inside", `{"X-A":"tok\rX-B: y"}`, "", `headers: "X-A" holds a line break`, ""},
 		{"B199 NUL", `{"X-A":"a\u0000b"}`, "", `headers: "X-A" holds a control character`, ""},
 		{"DEL", `{"X-A":"a\u007fb"}`, "", `headers: "X-A" holds a control character`, ""},
 		{"B199 not ASCII", `{"X-A":"ü"}`, "", `headers: "X-A" holds a character that is not ASCII`, ""},

@@ -56,7 +56,7 @@ func TestS1_04_ThreeShapes(t *testing.T) {
 
 func TestS1_06_NamesMatchToTheLetter(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		f := w.serve("My Server/é \"1\"", tool("Do.It now!"))
+		f := w.serve("My Server/é \"1\"", tool("Do.It now!"), tool(" spaced "))
 		f.call = func(_ context.Context, req *mcpclient.Request, _ mcpclient.Handler) (string, error) {
 			return `{"content":[{"type":"text","text":"ok"}]}`, nil
 		}
@@ -68,6 +68,11 @@ func TestS1_06_NamesMatchToTheLetter(t *testing.T) {
 		}
 		if _, err := w.invoke("call_dynamic_tool", `{"namespace":`+namespace+`,"toolName":`+name+`}`); err != nil {
 			t.Error(err)
+		}
+		overview, _ := json.Marshal(w.list(`{}`))
+		const want = `{"namespaces":[{"namespace":"My Server/é \"1\"","status":"ready","tools":["Do.It now!"," spaced "]}]}`
+		if string(overview) != want {
+			t.Errorf("the names are listed as %s", overview)
 		}
 		// Escapes are only another way to write the same name.
 		w.list(`{"names\u0070ace":"My Server\/\u00e9 \"1\"","toolName":"Do.It\u0020now!"}`)
