@@ -263,6 +263,29 @@ func TestNotifications(t *testing.T) {
 		})
 	})
 
+	t.Run("an answer of ready is never older than that of another", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			asked, release := 0, make(chan struct{})
+			p := &testPack{}
+			p.ready = func(context.Context) ([]pack.ServerStatus, error) {
+				if asked++; asked == 1 {
+					<-release
+					return []pack.ServerStatus{{Name: "one", Status: "loading"}}, nil
+				}
+				return []pack.ServerStatus{{Name: "one", Status: "ready", ToolCount: 3}}, nil
+			}
+			h := newHost(t, hostConfig{pack: p})
+			h.construct("")
+			h.send(`{"jsonrpc":"2.0","id":1,"method":"ready","params":{"id":"p"}}`)
+			synctest.Wait()
+			h.send(`{"jsonrpc":"2.0","id":2,"method":"ready","params":{"id":"p"}}`)
+			h.want(`{"id":2,"result":{"servers":[{"name":"one","status":"ready"}]}}`)
+			close(release)
+			h.want(`{"id":1,"result":{"servers":[{"name":"one","status":"ready"}]}}`)
+			h.finish()
+		})
+	})
+
 	t.Run("what is told after an answer of ready comes behind it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			tell := func(p *testPack, status string) {

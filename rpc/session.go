@@ -59,8 +59,8 @@ type session struct {
 // A told is what the host was told of a pack's state, so that no answer takes the
 // host back behind it.
 type told struct {
-	statuses, changes int                 // how often
-	servers           []pack.ServerStatus // of the last status
+	statuses, changes int                 // how often; an answer of ready tells the statuses too
+	servers           []pack.ServerStatus // the last ones
 }
 
 // host returns what the pack is given: the abilities that were declared.
@@ -164,13 +164,16 @@ func (n *session) soFar() told {
 }
 
 // answerReady answers a ready with a state that was taken after before. Had the
-// host been told something newer in between, it would read the older state last.
+// host been told something newer in between, by a status or by the answer to
+// another ready, it would read the older state last.
 func (n *session) answerReady(c *call, tools []pack.Tool, servers []pack.ServerStatus, before told) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.told.statuses != before.statuses {
 		servers = n.told.servers
 	}
+	n.told.statuses++
+	n.told.servers = servers
 	m := readyResult(c.id, n.id, tools, servers, n.server.scrub.Text)
 	m.seals = []*slot{&n.statusSlot, &n.changedSlot}
 	n.server.answer(c, m)
