@@ -14,6 +14,7 @@ import (
 // value of it: what may be secret is a redact.Secret.
 type Entry struct {
 	Name     string        // as the configuration writes it, to the letter
+	Process  *Process      // of a local server, which has no URL and no Headers; nil for a remote one
 	URL      redact.Secret // absolute, http or https, without a fragment
 	Shown    string        // the URL as people may see it
 	Headers  []Header      // in document order, names distinct whatever their case
@@ -41,6 +42,14 @@ type EntryRules struct {
 	// sets itself. Without it such a header is dropped with a warning, but for
 	// the three that the seed of runvil/mcp names, which always refuse.
 	RefuseOwnedHeaders bool
+
+	// Local takes entries of local servers. Without it they are recognised and
+	// refused.
+	Local bool
+
+	// Reads are the members that the caller reads from the entry itself; of
+	// others that we do not read, people are warned when they may rely on them.
+	Reads []string
 }
 
 // A Refusal says why an entry cannot be used. Its text is safe to show: it
@@ -114,6 +123,13 @@ func SplitServers(config []byte, table limit.Table) ([]NamedEntry, error) {
 	return entries, nil
 }
 
+// What type may say, in the spellings of the dialects (mcp-json of the clients in
+// use). Other values are ignored.
+var (
+	localTypes  = map[string]bool{"stdio": true, "local": true}
+	remoteTypes = map[string]bool{"http": true, "streamable-http": true, "streamable_http": true, "streamableHttp": true}
+)
+
 // localRefusal is the seed's sentence, to the letter.
 const localRefusal = "local MCP servers (command) are not supported yet"
 
@@ -121,9 +137,9 @@ const localRefusal = "local MCP servers (command) are not supported yet"
 // case; members and type values that it does not know are ignored. The error is
 // a *Refusal.
 //
-// url and command: null and the empty string count as not written. Both written
-// is refused, command alone is the local shape, which is recognised and refused,
-// and neither is refused.
+// url and command: null and the empty string count as not written. command alone
+// is the local shape, which the rules take or refuse. Neither is refused, and so
+// are both, unless the rules take either shape and type says which one is meant.
 func ParseEntry(name string, raw []byte, rules EntryRules) (*Entry, error) {
 	if len(raw) > rules.Limits.Int(limit.ConfigEntry) {
 		return nil, exceeded(rules.Limits, limit.ConfigEntry, "the entry")
@@ -152,6 +168,21 @@ func (p *entryParser) parse() error {
 		return refuse("%s stands twice", shownKey(key))
 	}
 	url, command := written(p.object.Get("url")), written(p.object.Get("command"))
+	kind := rawjson.Text(p.object.Get("type"))
+	if p.rules.Local {
+		switch {
+		case localTypes[kind] && command:
+			return p.local()
+		case localTypes[kind]:
+			return refuse("the entry has the type %q and no command", kind)
+		case remoteTypes[kind] && !url:
+			return refuse("the entry has the type %q and no url", kind)
+		case remoteTypes[kind]:
+			command = false
+		case command && !url:
+			return p.local()
+		}
+	}
 	switch {
 	case url && command:
 		return refuse("the entry has both url and command; keep one of them")
@@ -159,7 +190,7 @@ func (p *entryParser) parse() error {
 		return refuse(localRefusal)
 	case !url:
 		return p.neither()
-	case rawjson.Text(p.object.Get("type")) == "sse":
+	case kind == "sse":
 		return refuse(`type "sse" is the legacy transport, which is not supported; use the server's Streamable HTTP url`)
 	}
 	for _, step := range []func() error{p.url, p.headers, p.protocolVersion} {

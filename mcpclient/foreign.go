@@ -32,7 +32,7 @@ func (p *entryParser) foreignFields() {
 	for _, m := range p.object {
 		name := m.Name()
 		for _, row := range foreignMembers {
-			if slices.Contains(row.keys, name) && !off(m.Value) {
+			if slices.Contains(row.keys, name) && !off(m.Value) && !slices.Contains(p.rules.Reads, name) {
 				p.warn("%s %s", name, row.says)
 			}
 		}
