@@ -21,13 +21,15 @@ const module = "github.com/toolhost/toolhost"
 const allowed = `
 	NONE < internal/jsonl, internal/limit, internal/rawjson, redact, spec, httpmcp/sse;
 
-	internal/limit, internal/rawjson < pack, mcpclient, httpmcp/sse, httpmcp, pack/mcp, rpc, cli;
+	internal/limit, internal/rawjson < pack, mcpclient, httpmcp/sse, httpmcp, pack/bridge, pack/mcp, rpc, cli;
 
 	redact < pack, mcpclient;
 
 	mcpclient, redact, httpmcp/sse < httpmcp;
 
-	pack, mcpclient, redact, httpmcp < pack/mcp;
+	pack, mcpclient, redact < pack/bridge;
+
+	pack, pack/bridge, mcpclient, redact, httpmcp < pack/mcp;
 
 	pack, redact, spec, internal/jsonl < rpc;
 

@@ -1,38 +1,26 @@
-package mcp
+package bridge
 
 import (
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/pack"
 )
 
-// A place is what both tools take: nil is absent.
-type place struct{ namespace, toolName *string }
-
-// readPlace reads the arguments namespace and toolName; others are ignored. The
-// error is a message that names the argument.
-func readPlace(members rawjson.Object) (place, error) {
-	namespace, err := stringArgument(members, "namespace")
-	if err != nil {
-		return place{}, err
-	}
-	toolName, err := stringArgument(members, "toolName")
-	return place{namespace, toolName}, err
-}
-
-func stringArgument(members rawjson.Object, name string) (*string, error) {
+// StringArgument returns a member that is a string, nil when it is absent. The
+// error is a message that names it.
+func StringArgument(members rawjson.Object, name string) (*string, error) {
 	value, err := argument(members, name)
 	if value == nil || err != nil {
 		return nil, err
 	}
 	if kind := rawjson.KindOf(value); kind != rawjson.String {
-		return nil, message("the argument %q must be a string, not %s", name, kind)
+		return nil, Message("the argument %q must be a string, not %s", name, kind)
 	}
 	text := rawjson.Text(value)
 	return &text, nil
 }
 
-// objectArgument returns the object as it was written, {} when it is absent.
-func objectArgument(members rawjson.Object, name string) (pack.Raw, error) {
+// ObjectArgument returns the member as an object as it was written, {} when it is absent.
+func ObjectArgument(members rawjson.Object, name string) (pack.Raw, error) {
 	value, err := argument(members, name)
 	if err != nil {
 		return nil, err
@@ -43,9 +31,9 @@ func objectArgument(members rawjson.Object, name string) (pack.Raw, error) {
 	case rawjson.Dict:
 		return value, nil
 	case rawjson.String: // a mistake that models make
-		return nil, message("the argument %q must be an object, not a string: give the object itself, not its JSON text", name)
+		return nil, Message("the argument %q must be an object, not a string: give the object itself, not its JSON text", name)
 	default:
-		return nil, message("the argument %q must be an object, not %s", name, kind)
+		return nil, Message("the argument %q must be an object, not %s", name, kind)
 	}
 }
 
@@ -60,7 +48,7 @@ func argument(members rawjson.Object, name string) (pack.Raw, error) {
 			continue
 		}
 		if seen {
-			return nil, message("the argument %q is given twice", name)
+			return nil, Message("the argument %q is given twice", name)
 		}
 		seen = true
 		if rawjson.KindOf(m.Value) != rawjson.Null {

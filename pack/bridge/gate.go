@@ -1,4 +1,4 @@
-package mcp
+package bridge
 
 import (
 	"context"
@@ -7,21 +7,22 @@ import (
 	"github.com/toolhost/toolhost/internal/limit"
 )
 
-// A gate bounds the calls that one server has in flight (L21) and those that
+// A Gate bounds the calls that one server has in flight (L21) and those that
 // wait for their turn (L22), which come in the order in which they began to wait.
-type gate struct {
+type Gate struct {
 	slots   chan struct{}
 	waiting atomic.Int64
 	table   limit.Table
 }
 
-func newGate(table limit.Table) *gate {
-	return &gate{slots: make(chan struct{}, table.Int(limit.CallsPerServer)), table: table}
+// NewGate returns the Gate of one server, with the limits of the table.
+func NewGate(table limit.Table) *Gate {
+	return &Gate{slots: make(chan struct{}, table.Int(limit.CallsPerServer)), table: table}
 }
 
-// enter returns when the call may be sent, and the caller then leaves when it is
+// Enter returns when the call may be sent, and the caller then calls Leave when it is
 // over. The error is ctx's, or a *limit.Error when too many wait already.
-func (g *gate) enter(ctx context.Context) error {
+func (g *Gate) Enter(ctx context.Context) error {
 	select {
 	case g.slots <- struct{}{}:
 		return nil
@@ -39,4 +40,5 @@ func (g *gate) enter(ctx context.Context) error {
 	}
 }
 
-func (g *gate) leave() { <-g.slots }
+// Leave gives the turn back that Enter has given.
+func (g *Gate) Leave() { <-g.slots }

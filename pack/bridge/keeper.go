@@ -1,28 +1,29 @@
-package mcp
+package bridge
 
 import (
 	"context"
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/mcpclient"
 )
 
-// A keeper decides when a ready server is listed anew. Its task makes the passes,
+// A Keeper decides when a ready server is listed anew. Its task makes the passes,
 // one at a time; notifications and uses of the listing ask for them.
 //
 // Passes begin at least the limit relist_interval apart (L25), the first of them
 // whenever it is due: the listing of the start is none. A use waits for no
 // longer than that, but a server that only says that its tools have changed waits
 // twice as long each time that nothing has, so that it cannot keep us busy.
-type keeper struct {
+type Keeper struct {
 	interval time.Duration // L25
 	most     time.Duration // the longest wait between passes that nobody waits for
 	wake     chan struct{} // with room for one: what is due has changed
 
 	mu      sync.Mutex
-	next    *relisting // guarded by mu; due; nil when none is
-	running *relisting // guarded by mu; under way; nil when none is
+	next    *Relisting // guarded by mu; due; nil when none is
+	running *Relisting // guarded by mu; under way; nil when none is
 	began   time.Time  // guarded by mu; when the newest pass, or the start's listing, began
 	passed  bool       // guarded by mu; there has been a pass
 	quiet   int        // guarded by mu; passes in a row that brought nothing new
@@ -30,40 +31,50 @@ type keeper struct {
 	vain    bool       // guarded by mu; the newest pass failed, or took too long: uses do not wait
 }
 
-// A relisting is one pass: one listing anew.
-type relisting struct {
-	done   chan struct{} // closed when it has ended
-	wanted bool          // guarded by keeper.mu; somebody waits for what it brings
+// NewKeeper returns the Keeper of one server, with the times of the table.
+func NewKeeper(table limit.Table) *Keeper {
+	return &Keeper{
+		interval: table.Time(limit.RelistInterval),
+		most:     table.Time(limit.BackoffMax),
+		wake:     make(chan struct{}, 1),
+	}
 }
 
-// An outcome is what became of a pass.
-type outcome int
+// A Relisting is one pass: one listing anew.
+type Relisting struct {
+	Done   chan struct{} // closed when it has ended
+	wanted bool          // guarded by Keeper.mu; somebody waits for what it brings
+}
 
+// An Outcome is what became of a pass.
+type Outcome int
+
+// The outcomes.
 const (
-	nothingNew outcome = iota
-	newTools
-	doubtful // it failed, or what came is not to be believed at once
+	NothingNew Outcome = iota
+	NewTools
+	Doubtful // it failed, or what came is not to be believed at once
 )
 
-// listing notes that a listing begins outside of the passes: the start's.
-func (k *keeper) listing() {
+// Listing notes that a listing begins outside of the passes: the start's.
+func (k *Keeper) Listing() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.began = time.Now()
 }
 
-// changed has the server listed anew, because it says that its tools have changed.
+// Changed has the server listed anew, because it says that its tools have changed.
 // A pass under way may have missed that. It does not block.
-func (k *keeper) changed() {
+func (k *Keeper) Changed() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.due(false)
 }
 
 // due makes a pass due and returns it. The caller holds k.mu.
-func (k *keeper) due(wanted bool) *relisting {
+func (k *Keeper) due(wanted bool) *Relisting {
 	if k.next == nil {
-		k.next = &relisting{done: make(chan struct{})}
+		k.next = &Relisting{Done: make(chan struct{})}
 	}
 	k.next.wanted = k.next.wanted || wanted
 	select {
@@ -73,10 +84,10 @@ func (k *keeper) due(wanted bool) *relisting {
 	return k.next
 }
 
-// use has the server listed anew for a use of its listing, if that is out of date,
+// Use has the server listed anew for a use of its listing, if that is out of date,
 // and returns the pass that is worth waiting for, nil for none. fresh is what the
 // session says of the listing, degree what is worth a wait: see refresh.
-func (k *keeper) use(fresh, degree mcpclient.Freshness) *relisting {
+func (k *Keeper) Use(fresh, degree mcpclient.Freshness) *Relisting {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.retried { // what the session listed last was not taken
@@ -98,8 +109,8 @@ func (k *keeper) use(fresh, degree mcpclient.Freshness) *relisting {
 	return p
 }
 
-// tooLong notes that a use has waited for p as long as it may.
-func (k *keeper) tooLong(p *relisting) {
+// TooLong notes that a use has waited for p as long as it may.
+func (k *Keeper) TooLong(p *Relisting) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if p == k.next || p == k.running {
@@ -107,9 +118,9 @@ func (k *keeper) tooLong(p *relisting) {
 	}
 }
 
-// begin waits for a pass that is due and may begin, and begins it. It reports
+// Begin waits for a pass that is due and may begin, and begins it. It reports
 // false when ctx has ended.
-func (k *keeper) begin(ctx context.Context) bool {
+func (k *Keeper) Begin(ctx context.Context) bool {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -132,7 +143,7 @@ func (k *keeper) begin(ctx context.Context) bool {
 
 // take begins the pass that is due when its time has come, and else returns how
 // long that will take.
-func (k *keeper) take() (wait time.Duration, due bool) {
+func (k *Keeper) take() (wait time.Duration, due bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.next == nil {
@@ -152,25 +163,25 @@ func (k *keeper) take() (wait time.Duration, due bool) {
 	return wait, true
 }
 
-// retry reports whether the pass under way is the one more that a doubtful one
+// Retry reports whether the pass under way is the one more that a Doubtful one
 // gets.
-func (k *keeper) retry() bool {
+func (k *Keeper) Retry() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.retried
 }
 
-// end ends the pass under way. The first of the doubtful ones is followed by
+// End ends the pass under way. The first of the Doubtful ones is followed by
 // another (B115); after that it takes a use or a word of the server.
-func (k *keeper) end(got outcome) {
+func (k *Keeper) End(got Outcome) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	close(k.running.done)
+	close(k.running.Done)
 	k.running = nil
-	k.vain = got == doubtful
+	k.vain = got == Doubtful
 	again := k.vain && !k.retried
 	k.retried = k.vain
-	if k.quiet++; got == newTools {
+	if k.quiet++; got == NewTools {
 		k.quiet = 0
 	}
 	if again {

@@ -1,4 +1,4 @@
-package mcp
+package bridge
 
 import (
 	"cmp"
@@ -9,10 +9,10 @@ import (
 // far is the distance from which two names are not alike.
 const far = 4
 
-// nearest returns the names with those that are like name first and the others
+// Nearest returns the names with those that are like name first and the others
 // in the order they had, and how many are like it. It only serves messages: what
 // matches is decided to the letter.
-func nearest(name string, names []string) (sorted []string, alike int) {
+func Nearest(name string, names []string) (sorted []string, alike int) {
 	type row struct {
 		name     string
 		distance int

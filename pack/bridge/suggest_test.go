@@ -1,4 +1,4 @@
-package mcp
+package bridge
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func TestNearest(t *testing.T) {
 		{"frobnicate", nil},
 		{strings.Repeat("long", 40) + "x", []string{strings.Repeat("long", 40)}},
 	} {
-		sorted, alike := nearest(row.name, names)
+		sorted, alike := Nearest(row.name, names)
 		if got := sorted[:alike]; !slices.Equal(got, row.want) {
 			t.Errorf("%q is like %q, want %q", row.name, got, row.want)
 		}
@@ -41,6 +41,6 @@ func BenchmarkNearest(b *testing.B) {
 	}
 	wrong := strings.Repeat("y", 55)
 	for b.Loop() {
-		nearest(wrong, many)
+		Nearest(wrong, many)
 	}
 }

@@ -141,7 +141,7 @@ func BenchmarkGetDynamicTools(b *testing.B) {
 			InputSchema: []byte(`{"type":"object","properties":{"path":{"type":"string","description":"where"},"depth":{"type":"integer"}},"required":["path"]}`),
 		})
 	}
-	s := refused("docs", "")
+	s := refused("docs", "", &pack.Host{})
 	b.Run("catalog", func(b *testing.B) {
 		for b.Loop() {
 			newCatalog(listing)

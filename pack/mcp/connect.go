@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -29,7 +28,7 @@ func (m *mcp) background(ctx context.Context, s *server) {
 // connect is the server's task: it starts the server, again and again with the
 // waits of the table (L35), until it is ready, and then keeps its listing.
 func (m *mcp) connect(ctx context.Context, s *server) {
-	log := m.log(s)
+	log := s.say.Logger()
 	defer func() {
 		// Only a panic of ours, which the runtime contains and logs, gets here
 		// with a server that is not ready and a context that has not ended.
@@ -49,7 +48,7 @@ func (m *mcp) connect(ctx context.Context, s *server) {
 	err := policy.Run(ctx, attempt, func(err error, wait time.Duration) {
 		// What repeats itself is not worth a line a minute for ever.
 		level := slog.LevelDebug
-		reason := m.reason(err)
+		reason := s.say.Reason(err)
 		if m.fail(s, reason) {
 			level = slog.LevelWarn
 		}
@@ -82,18 +81,18 @@ func (m *mcp) start(task context.Context, s *server, log *slog.Logger) (deafen f
 		Limits:         table,
 		Scrub:          m.host.Scrub,
 		Log:            log,
-		OnNotification: m.onNotification(s),
-		OnToolsChanged: s.keeper.changed,
+		OnNotification: s.say.OnNotification(),
+		OnToolsChanged: s.keeper.Changed,
 	})
 	if err != nil {
 		return nil, because(ctx, err)
 	}
 	deafen = listen(task, ctx, session)
-	s.keeper.listing()
+	s.keeper.Listing()
 	listing, err := session.ListTools(ctx)
 	if err != nil {
 		deafen()
-		m.endLater(session, log)
+		m.endLater(s, session)
 		return nil, because(ctx, err)
 	}
 	c := newCatalog(listing)
@@ -124,17 +123,17 @@ func (m *mcp) fail(s *server, reason string) bool {
 
 // endLater tells the server that a session is over that never came to be of use.
 // The next attempt does not wait for it; Close does.
-func (m *mcp) endLater(session *mcpclient.Session, log *slog.Logger) {
+func (m *mcp) endLater(s *server, session *mcpclient.Session) {
 	m.ending.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), endTime)
 		defer cancel()
-		m.end(ctx, session, log)
+		s.end(ctx, session)
 	})
 }
 
-func (m *mcp) end(ctx context.Context, session *mcpclient.Session, log *slog.Logger) {
+func (s *server) end(ctx context.Context, session *mcpclient.Session) {
 	if err := session.Close(ctx); err != nil {
-		log.Debug("the MCP server was not told that its session is over", "reason", m.reason(err))
+		s.say.Logger().Debug("the MCP server was not told that its session is over", "reason", s.say.Reason(err))
 	}
 }
 
@@ -153,7 +152,7 @@ func (m *mcp) Close(ctx context.Context) error {
 			case <-ctx.Done():
 			}
 			if session := s.state.Load().session; session != nil {
-				m.end(ctx, session, m.log(s))
+				s.end(ctx, session)
 			}
 		})
 	}
@@ -168,22 +167,4 @@ func (m *mcp) Close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	return nil
-}
-
-// log is for what concerns one server.
-func (m *mcp) log(s *server) *slog.Logger {
-	return m.host.Log.With("server", m.host.Scrub.Reason(s.name, shownName))
-}
-
-// reason says in words that are safe to show why a server did not start.
-func (m *mcp) reason(err error) string {
-	text := "internal error"
-	if wire, ok := errors.AsType[*mcpclient.WireError](err); ok {
-		text = wire.Reason
-	} else if refusal, ok := errors.AsType[*mcpclient.ServerError](err); ok {
-		text = refusal.Error()
-	} else if over, ok := errors.AsType[*limit.Error](err); ok {
-		text = over.Error()
-	}
-	return m.host.Scrub.Reason(text, shownReason)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
+	"github.com/toolhost/toolhost/pack/bridge"
 )
 
 // mcp is the constructed pack: the namespaces, and the two tools over them.
@@ -89,7 +90,7 @@ func (m *mcp) invoke(ctx context.Context, call *pack.Call) (*pack.Result, error)
 	case callTool:
 		return m.call(ctx, call)
 	}
-	return nil, message("unknown tool %s; known: %s, %s",
+	return nil, bridge.Message("unknown tool %s; known: %s, %s",
 		m.quote(m.id+"/"+call.Tool), m.quote(m.id+"/"+getTool), m.quote(m.id+"/"+callTool))
 }
 
@@ -102,7 +103,7 @@ func (m *mcp) get(ctx context.Context, call *pack.Call) (*pack.Result, error) {
 	}
 	if at.namespace == nil {
 		if at.toolName != nil {
-			return nil, message("toolName %s needs a namespace; call %s without arguments to see which namespace has it",
+			return nil, bridge.Message("toolName %s needs a namespace; call %s without arguments to see which namespace has it",
 				m.quote(*at.toolName), getTool)
 		}
 		if err := m.refresh(ctx, call, mcpclient.Changed, m.servers...); err != nil {
@@ -137,12 +138,12 @@ func (m *mcp) call(ctx context.Context, call *pack.Call) (*pack.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	arguments, err := objectArgument(members, "arguments")
+	arguments, err := bridge.ObjectArgument(members, "arguments")
 	if err != nil {
 		return nil, err
 	}
 	if at.namespace == nil || at.toolName == nil {
-		return nil, message("%s needs the strings namespace and toolName; call %s to see what there is", callTool, getTool)
+		return nil, bridge.Message("%s needs the strings namespace and toolName; call %s to see what there is", callTool, getTool)
 	}
 	s, err := m.server(*at.namespace)
 	if err != nil {
@@ -154,15 +155,15 @@ func (m *mcp) call(ctx context.Context, call *pack.Call) (*pack.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.calls.enter(ctx); err != nil {
-		return nil, m.notSent(ctx, s, err)
+	if err := s.calls.Enter(ctx); err != nil {
+		return nil, s.say.NotSent(ctx, err)
 	}
-	defer s.calls.leave()
-	result, err := st.session.CallTool(ctx, *at.toolName, arguments, m.sideMessages(s, call))
+	defer s.calls.Leave()
+	result, err := st.session.CallTool(ctx, *at.toolName, arguments, s.say.CallOptions(call))
 	if err != nil {
-		return nil, m.failed(ctx, s, err)
+		return nil, s.say.Failed(ctx, err)
 	}
-	return m.result(s, result)
+	return s.result(result)
 }
 
 // server returns the namespace of exactly that name.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
 )
@@ -235,8 +236,10 @@ func TestS1_24_EveryOutputIsUntrusted(t *testing.T) {
 				t.Errorf("the error of kind %s is not marked: %v", row.kind, e)
 			}
 		}
-		for range cap(w.inside().index["docs"].calls.slots) {
-			w.inside().index["docs"].calls.slots <- struct{}{}
+		for range w.host.Limits.Int(limit.CallsPerServer) {
+			if err := w.inside().index["docs"].calls.Enter(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if e := w.refusal(pack.KindUnavailable, "call_dynamic_tool", callA); !e.Untrusted {
 			t.Errorf("the error of kind unavailable is not marked: %v", e)

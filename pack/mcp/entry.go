@@ -11,6 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
+	"github.com/toolhost/toolhost/pack/bridge"
 )
 
 // noObject is the seed's sentence for the one configuration that leaves the pack
@@ -54,17 +55,17 @@ func readEntries(entries []mcpclient.NamedEntry, host *pack.Host, opts *Options)
 	}
 	servers := make([]*server, len(entries))
 	for i, e := range entries {
-		log := host.Log.With("server", host.Scrub.Reason(e.Name, shownName))
+		log := bridge.NewServer(e.Name, host).Logger()
 		if refusals[i] != nil {
-			reason := host.Scrub.Reason(refusals[i].Error(), shownReason)
+			reason := host.Scrub.Reason(refusals[i].Error(), bridge.ShownReason)
 			log.Warn("the MCP server's entry was refused", "reason", reason)
-			servers[i] = refused(e.Name, reason)
+			servers[i] = refused(e.Name, reason, host)
 			continue
 		}
 		for _, warning := range parsed[i].Warnings {
 			log.Warn("the MCP server's entry was taken with a warning", "warning", warning)
 		}
-		servers[i] = loading(parsed[i], host.Limits)
+		servers[i] = loading(parsed[i], host)
 	}
 	return servers
 }
@@ -80,7 +81,7 @@ func overHTTP() func(*mcpclient.Entry, *pack.Host) mcpclient.Transport {
 			Headers:   entry.Headers,
 			Limits:    host.Limits,
 			Scrub:     host.Scrub,
-			Log:       host.Log.With("server", host.Scrub.Reason(entry.Name, shownName)),
+			Log:       bridge.NewServer(entry.Name, host).Logger(),
 			Resources: shared,
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
+	"github.com/toolhost/toolhost/pack/bridge"
 )
 
 func TestS1_20_BackendAndTransportErrors(t *testing.T) {
@@ -63,7 +64,7 @@ func TestS1_20_BackendAndTransportErrors(t *testing.T) {
 	}
 	bubble(t, func(t *testing.T, w *world) {
 		w.docs(answering(`{"isError":true,"content":[{"type":"text","text":"` + strings.Repeat("é", 200_000) + `"}]}`))
-		if e := w.refusal(pack.KindBackend, "call_dynamic_tool", callA); len(e.Message) > shownText+100 {
+		if e := w.refusal(pack.KindBackend, "call_dynamic_tool", callA); len(e.Message) > bridge.ShownText+100 {
 			t.Errorf("an error of %d bytes", len(e.Message))
 		}
 	})

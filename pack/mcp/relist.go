@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
+	"github.com/toolhost/toolhost/pack/bridge"
 )
 
 const (
@@ -47,10 +48,10 @@ func listen(ctx, start context.Context, session *mcpclient.Session) (stop func()
 
 // keep lists a ready server anew whenever its keeper says so, until ctx ends.
 func (m *mcp) keep(ctx context.Context, s *server, log *slog.Logger) {
-	for s.keeper.begin(ctx) {
-		got := doubtful
+	for s.keeper.Begin(ctx) {
+		got := bridge.Doubtful
 		func() {
-			defer func() { s.keeper.end(got) }() // after a panic too: uses wait for it
+			defer func() { s.keeper.End(got) }() // after a panic too: uses wait for it
 			got = m.relist(ctx, s, log)
 		}()
 	}
@@ -59,42 +60,42 @@ func (m *mcp) keep(ctx context.Context, s *server, log *slog.Logger) {
 // relist is one pass. The server stays ready whatever comes of it (S1-17), and
 // calls go on meanwhile. What it listed before is kept where listing fails
 // (CCH-14), and once where it lists nothing all of a sudden (B115).
-func (m *mcp) relist(ctx context.Context, s *server, log *slog.Logger) outcome {
+func (m *mcp) relist(ctx context.Context, s *server, log *slog.Logger) bridge.Outcome {
 	old := s.state.Load()
 	next := *old
 	listing, err := old.session.ListTools(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return doubtful
+		return bridge.Doubtful
 	case err != nil:
-		next.stale = m.reason(err)
+		next.stale = s.say.Reason(err)
 		level := slog.LevelDebug
 		if next.stale != old.stale {
 			level = slog.LevelWarn
 		}
 		log.Log(ctx, level, "the MCP server's tools could not be listed anew", "reason", next.stale)
 		s.state.Store(&next)
-		return doubtful
+		return bridge.Doubtful
 	}
 	next.stale, next.catalog = "", newCatalog(listing)
 	had, has := len(old.catalog.tools), len(next.catalog.tools)
-	if has == 0 && had > 0 && !s.keeper.retry() {
+	if has == 0 && had > 0 && !s.keeper.Retry() {
 		log.Debug("the MCP server lists no tools any more; it is asked once more")
-		return doubtful
+		return bridge.Doubtful
 	}
 	if next.catalog.same(old.catalog) {
 		next.catalog = old.catalog
 		if old.stale != "" {
 			s.state.Store(&next)
 		}
-		return nothingNew
+		return bridge.NothingNew
 	}
 	s.state.Store(&next)
 	log.Info("the MCP server's tools have changed", "tools", has)
 	if has != had {
 		m.report()
 	}
-	return newTools
+	return bridge.NewTools
 }
 
 // same reports whether two catalogs say the same.
@@ -112,8 +113,8 @@ func (c *catalog) same(other *catalog) bool {
 // answered from what there is.
 func (m *mcp) refresh(ctx context.Context, call *pack.Call, degree mcpclient.Freshness, servers ...*server) error {
 	type wait struct {
-		on *relisting
-		by *keeper
+		on *bridge.Relisting
+		by *bridge.Keeper
 	}
 	var waits []wait
 	for _, s := range servers {
@@ -121,7 +122,7 @@ func (m *mcp) refresh(ctx context.Context, call *pack.Call, degree mcpclient.Fre
 		if st.status != statusReady {
 			continue
 		}
-		if p := s.keeper.use(st.session.Freshness(), degree); p != nil {
+		if p := s.keeper.Use(st.session.Freshness(), degree); p != nil {
 			waits = append(waits, wait{p, s.keeper})
 		}
 	}
@@ -136,13 +137,13 @@ func (m *mcp) refresh(ctx context.Context, call *pack.Call, degree mcpclient.Fre
 	defer over.Stop()
 	for i, w := range waits {
 		select {
-		case <-w.on.done:
+		case <-w.on.Done:
 		case <-ctx.Done():
 			return &pack.Error{Kind: pack.KindCancelled, Message: "cancelled", Delivered: pack.DeliveredNo, Err: ctx.Err()}
 		case <-over.C:
 			if most == patience {
 				for _, w := range waits[i:] {
-					w.by.tooLong(w.on)
+					w.by.TooLong(w.on)
 				}
 			}
 			return nil

@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
+	"github.com/toolhost/toolhost/pack/bridge"
 )
 
 // The statuses of a server, as the protocol lists them for this pack.
@@ -19,11 +19,12 @@ const (
 // A server is one namespace: an entry of the configuration, whether it could be
 // read or not.
 type server struct {
-	name   string           // to the letter, as configured
+	name   string // to the letter, as configured
+	say    *bridge.Server
 	entry  *mcpclient.Entry // nil when the entry was refused; the fields below are then unused
 	era    mcpclient.Era    // what is known of the server's era, over all attempts
-	calls  *gate
-	keeper *keeper
+	calls  *bridge.Gate
+	keeper *bridge.Keeper
 	done   chan struct{} // closed when the server's task has ended
 
 	// state is replaced as a whole, by the server's one task. It begins as
@@ -42,19 +43,21 @@ type state struct {
 }
 
 // refused returns the server of an entry that was not taken.
-func refused(name, reason string) *server {
-	s := &server{name: name}
+func refused(name, reason string, host *pack.Host) *server {
+	s := &server{name: name, say: bridge.NewServer(name, host)}
 	s.state.Store(&state{status: statusError, reason: reason})
 	return s
 }
 
 // loading returns the server of an entry that a task will connect to.
-func loading(entry *mcpclient.Entry, table limit.Table) *server {
-	s := &server{name: entry.Name, entry: entry, calls: newGate(table), done: make(chan struct{})}
-	s.keeper = &keeper{
-		interval: table.Time(limit.RelistInterval),
-		most:     table.Time(limit.BackoffMax),
-		wake:     make(chan struct{}, 1),
+func loading(entry *mcpclient.Entry, host *pack.Host) *server {
+	s := &server{
+		name:   entry.Name,
+		entry:  entry,
+		say:    bridge.NewServer(entry.Name, host),
+		calls:  bridge.NewGate(host.Limits),
+		keeper: bridge.NewKeeper(host.Limits),
+		done:   make(chan struct{}),
 	}
 	s.state.Store(&state{status: statusLoading})
 	return s
