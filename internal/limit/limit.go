@@ -18,6 +18,7 @@ const (
 	ServerMessage
 	SSEEvent
 	SSEResponse
+	StdioLine
 	ErrorBody
 	Drain
 	DrainTime
@@ -34,6 +35,10 @@ const (
 	ToolDefinition
 	DescriptionShown
 	TitleShown
+	SchemaDepth
+	SchemaSubschemas
+	SchemaPattern
+	SchemaTime
 	CallsPerServer
 	CallsTotal
 	CallsWaiting
@@ -41,18 +46,30 @@ const (
 	OutputMessages
 	ProgressRate
 	RelistInterval
+	StderrLine
+	StderrTail
+	StderrRate
 	Servers
 	ConnectionsPerServer
 	ConnectionsTotal
 	StartTime
 	CallTime
+	ServerTime
 	BackoffFirst
 	BackoffMax
+	ReconnectFirst
+	ReconnectMax
+	ReconnectCalm
 	RetryAfter
+	ElicitRounds
+	ElicitFields
+	ElicitText
 	ConfigFile
 	ConfigEntry
 	HeaderCount
 	HeaderValue
+	StopWait
+	TermWait
 	count
 )
 
@@ -95,6 +112,7 @@ var rows = [count]Row{
 	{"L02", ServerMessage, "server_message", Bytes, 16 * mib, 64 * kib, 256 * mib, "the call fails and the connection is closed unread"},
 	{"L03", SSEEvent, "sse_event", Bytes, 16 * mib, 64 * kib, 256 * mib, "the call fails and the connection is closed unread"},
 	{"L04", SSEResponse, "sse_response", Bytes, 64 * mib, 1 * mib, 1024 * mib, "the call fails and the connection is closed unread"},
+	{"L05", StdioLine, "stdio_line", Bytes, 16 * mib, 64 * kib, 256 * mib, "the connection to that server fails and its process is ended"},
 	{"L06", ErrorBody, "error_body", Bytes, 64 * kib, 0, 1 * mib, "the rest of an error body is not read"},
 	{"L07", Drain, "drain", Bytes, 64 * kib, 64 * kib, 64 * kib, "the connection is closed instead of being drained"},
 	{"L07", DrainTime, "drain_time", Duration, 100, 100, 100, "the connection is closed instead of being drained"},
@@ -111,6 +129,10 @@ var rows = [count]Row{
 	{"L15", ToolDefinition, "tool_definition", Bytes, 256 * kib, 16 * kib, 2 * mib, "that tool is left out"},
 	{"L16", DescriptionShown, "description_shown", Bytes, 2 * kib, 2 * kib, 2 * kib, "a text shown to people is cut with a mark"},
 	{"L16", TitleShown, "title_shown", Bytes, 128, 128, 128, "a title shown to people is cut with a mark"},
+	{"L17", SchemaDepth, "schema_depth", Count, 64, 1, 256, "results of that tool are not checked against its output schema"},
+	{"L17", SchemaSubschemas, "schema_subschemas", Count, 5000, 1, 20_000, "results of that tool are not checked against its output schema"},
+	{"L17", SchemaPattern, "schema_pattern", Bytes, 1 * kib, 1, 4 * kib, "results of that tool are not checked against its output schema"},
+	{"L18", SchemaTime, "schema_time", Duration, 50, 5, 1000, "that result is not checked against the tool's output schema"},
 	{"L21", CallsPerServer, "calls_per_server", Count, 256, 1, 4096, "further calls wait"},
 	{"L21", CallsTotal, "calls_total", Count, 1024, 1, 4096, "further calls wait"},
 	{"L22", CallsWaiting, "calls_waiting", Count, 1024, 0, 65_536, "the call is refused at once as overloaded"},
@@ -118,18 +140,30 @@ var rows = [count]Row{
 	{"L23", OutputMessages, "output_messages", Count, 4096, 1, 65_536, "stdin is not read until the host reads stdout"},
 	{"L24", ProgressRate, "progress_rate", Rate, 20, 0, 1000, "progress of a call is merged, the newest is kept"},
 	{"L25", RelistInterval, "relist_interval", Duration, 2 * second, 2 * second, 2 * second, "list changes are merged"},
+	{"L26", StderrLine, "stderr_line", Bytes, 8 * kib, 256, 128 * kib, "the rest of a line of a server's stderr is dropped"},
+	{"L26", StderrTail, "stderr_tail", Bytes, 64 * kib, 1 * kib, 1 * mib, "the oldest of a server's stderr is forgotten"},
+	{"L26", StderrRate, "stderr_rate", Rate, 200, 0, 3200, "further lines of a server's stderr are not logged in that second, but counted"},
 	{"L28", Servers, "servers", Count, 128, 1, 1024, "further entries, in name order, are refused"},
 	{"L29", ConnectionsPerServer, "connections_per_server", Count, 256, 1, 4096, "further calls wait"},
 	{"L29", ConnectionsTotal, "connections_total", Count, 1024, 1, 4096, "further calls wait"},
 	{"L32", StartTime, "start_time", Duration, 2 * minute, second, 10 * minute, "the start fails and is tried again"},
 	{"L33", CallTime, "call_time", Duration, 5 * minute, second, 60 * minute, "the call ends as a transport error and the server is told"},
+	{"L33", ServerTime, "server_time", Duration, minute, second, 60 * minute, "connecting or listing fails and is tried again; the call ends as a transport error"},
 	{"L35", BackoffFirst, "backoff_first", Duration, second, second, second, "the wait before the first retry of a start"},
 	{"L35", BackoffMax, "backoff_max", Duration, minute, minute, minute, "the longest wait between two starts"},
+	{"L35", ReconnectFirst, "reconnect_first", Duration, 500, 500, 500, "the wait before the first new connection to a server"},
+	{"L35", ReconnectMax, "reconnect_max", Duration, 30 * second, 30 * second, 30 * second, "the longest wait between two connections"},
+	{"L35", ReconnectCalm, "reconnect_calm", Duration, 30 * second, 30 * second, 30 * second, "how long a connection must stay open for the waits to begin anew"},
 	{"L36", RetryAfter, "retry_after", Duration, minute, 0, minute, "a longer Retry-After is an error"},
+	{"L39", ElicitRounds, "elicit_rounds", Count, 5, 5, 5, "the call ends with an error"},
+	{"L39", ElicitFields, "elicit_fields", Count, 50, 50, 50, "the question is declined"},
+	{"L39", ElicitText, "elicit_text", Bytes, 8 * kib, 8 * kib, 8 * kib, "the question is declined"},
 	{"L40", ConfigFile, "config_file", Bytes, 1 * mib, 1 * mib, 1 * mib, "the file is refused"},
 	{"L40", ConfigEntry, "config_entry", Bytes, 64 * kib, 64 * kib, 64 * kib, "that entry is refused"},
 	{"L40", HeaderCount, "header_count", Count, 64, 64, 64, "that entry is refused"},
 	{"L40", HeaderValue, "header_value", Bytes, 16 * kib, 16 * kib, 16 * kib, "that entry is refused"},
+	{"L44", StopWait, "stop_wait", Duration, 1500, 0, 10 * second, "a server's process that has not ended after its stdin gets SIGTERM"},
+	{"L44", TermWait, "term_wait", Duration, second, 0, 10 * second, "a server's process that has not ended after SIGTERM is killed"},
 }
 
 // Rows returns the whole table, in order, for help texts and tests.
