@@ -74,7 +74,13 @@ func (t *Transport) refused(resp *http.Response, link *mcpclient.Link) (*mcpclie
 	failure.NotMCP = fact.notMCP && m == nil
 	failure.Reason = statusText(status)
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		if wait, ok := retryAfter(resp.Header); ok {
+		wait, asked := retryAfter(resp.Header)
+		// 429 speaks of the rate of requests, which passes by itself (RFC 6585
+		// section 4). 503 means a passing overload too (RFC 9110 section 15.6.4),
+		// but is also what gateways say of a server that died of the request, so
+		// it counts only from one that knows when it is back.
+		failure.Later = asked || status == http.StatusTooManyRequests
+		if asked {
 			failure.RetryAfter = wait
 			failure.Reason += fmt.Sprintf(", try again in %v", wait.Round(time.Second))
 		}

@@ -80,45 +80,11 @@ func complete(method string, rev *Revision, result rawjson.Object) error {
 	switch rawjson.Text(value) {
 	case "complete":
 		return nil
-	case "input_required":
-		if method == methodCall {
-			return inputError(result)
-		}
+	case inputRequired:
 		return malformed(method, "input_required is no answer to it")
 	default:
 		return malformed(method, "its resultType is unknown")
 	}
-}
-
-// An InputError says that a tool cannot go on without input that this client has
-// no way to give. The call has had no other effect than the server tells.
-type InputError struct {
-	Wants []string // what the server asks for, in MCP's own words, which are safe to show
-}
-
-func (e *InputError) Error() string {
-	if len(e.Wants) == 0 {
-		return "the tool asks to be called again with its own state, which this client does not do"
-	}
-	return "the tool asks for input that this client cannot give: " + strings.Join(e.Wants, ", ")
-}
-
-// inputRequests are the requests that an input_required result may hold
-// (2026-07-28 basic/patterns/mrtr).
-var inputRequests = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
-
-func inputError(result rawjson.Object) *InputError {
-	e := new(InputError)
-	for _, m := range rawjson.Members(result.Get("inputRequests")) {
-		want := rawjson.Text(rawjson.Members(m.Value).Get("method"))
-		if !slices.Contains(inputRequests, want) {
-			want = "something unknown"
-		}
-		if !slices.Contains(e.Wants, want) {
-			e.Wants = append(e.Wants, want)
-		}
-	}
-	return e
 }
 
 // explained adds to a server's error what its data says, where the specification

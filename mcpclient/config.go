@@ -215,6 +215,11 @@ func (p *entryParser) neither() error {
 			return refuse("the entry has no url; write url instead of %s", alias)
 		}
 	}
+	for _, m := range p.object {
+		if meant := p.meant(m.Name()); meant == "url" || meant == "command" {
+			return refuse("the entry has neither url nor command; write %s instead of %s", meant, shownKey(m.Name()))
+		}
+	}
 	for _, empty := range []string{"url", "command"} {
 		if p.object.Get(empty) != nil {
 			return refuse("the entry has neither url nor command: %s is empty", empty)

@@ -121,11 +121,7 @@ func blockText(raw []byte) []byte {
 	case "audio":
 		return omitted("audio", block)
 	case "resource":
-		resource := rawjson.Members(block.Get("resource"))
-		if text := str(resource.Get("text")); text != nil {
-			return text
-		}
-		return omitted("resource", resource)
+		return resourceText(block.Get("resource"))
 	case "resource_link":
 		if uri := str(block.Get("uri")); uri != nil {
 			return bracket("resource: ", uri, "")
@@ -136,6 +132,15 @@ func blockText(raw []byte) []byte {
 	default:
 		return bracket("", kind, " omitted: unknown type of content")
 	}
+}
+
+// resourceText returns the text of resource contents, or a placeholder for data.
+func resourceText(raw []byte) []byte {
+	resource := rawjson.Members(raw)
+	if text := str(resource.Get("text")); text != nil {
+		return text
+	}
+	return omitted("resource", resource)
 }
 
 // str returns a value that is a JSON string, and nil for another.

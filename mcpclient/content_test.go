@@ -10,7 +10,11 @@ import (
 )
 
 func readAnswer(answer []byte) (*CallResult, error) {
-	return new(Session).readCall(latest(true), answer)
+	object, err := readResult(methodCall, answer, callReads...)
+	if err != nil {
+		return nil, err
+	}
+	return newCallResult(answer, object)
 }
 
 func parseResult(answer string) (*CallResult, error) { return readAnswer([]byte(answer)) }

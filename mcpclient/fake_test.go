@@ -96,7 +96,8 @@ func (s *server) check(req *Request) {
 	if string(object.Get("jsonrpc")) != `"2.0"` || string(object.Get("id")) != fmt.Sprint(req.ID) || rawjson.Text(object.Get("method")) != req.Method {
 		s.t.Errorf("the envelope is wrong: %s", req.Body)
 	}
-	meta := rawjson.Members(rawjson.Members(object.Get("params")).Get("_meta"))
+	params := rawjson.Members(object.Get("params"))
+	meta := rawjson.Members(params.Get("_meta"))
 	for _, m := range meta {
 		if !req.Link.Revision.MetaPerRequest && m.Name() != metaProgress {
 			s.t.Errorf("%s carries %s in %s", req.Method, m.Name(), req.Link.Revision.Name)
@@ -108,7 +109,9 @@ func (s *server) check(req *Request) {
 			rawjson.KindOf(meta.Get(metaClient)) != rawjson.Dict) {
 		s.t.Errorf("%s lacks the metadata of %s: %s", req.Method, req.Link.Revision.Name, req.Body)
 	}
-	if (req.Again != nil) == (req.Method == "tools/call" || req.Method == "subscriptions/listen") {
+	once := req.Method == "tools/call" || req.Method == "subscriptions/listen" ||
+		params.Get("inputResponses") != nil || params.Get("requestState") != nil
+	if (req.Again != nil) == once {
 		s.t.Errorf("%s: Again is there: %v", req.Method, req.Again != nil)
 	}
 	if req.NoCancel != (req.Method == "initialize") {
@@ -197,6 +200,12 @@ const discovered = `{"resultType":"complete","supportedVersions":["2026-07-28"],
 // with answer.
 func connect(t *testing.T, version string, answer func(ctx context.Context, req *Request, h Handler) (*Response, error)) (*Session, *server) {
 	t.Helper()
+	return connectAs(t, version, Options{}, answer)
+}
+
+// connectAs is connect with options of the client's.
+func connectAs(t *testing.T, version string, opts Options, answer func(ctx context.Context, req *Request, h Handler) (*Response, error)) (*Session, *server) {
+	t.Helper()
 	s := &server{t: t, answer: func(ctx context.Context, req *Request, h Handler) (*Response, error) {
 		switch {
 		case req.Method == "initialize":
@@ -209,7 +218,8 @@ func connect(t *testing.T, version string, answer func(ctx context.Context, req 
 			return answer(ctx, req, h)
 		}
 	}}
-	session, err := Connect(t.Context(), s, &Options{ClientName: "test", ClientVersion: "1.2"})
+	opts.ClientName, opts.ClientVersion = "test", "1.2"
+	session, err := Connect(t.Context(), s, &opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ var foreignMembers = []struct {
 		"has no effect: times are set by limits for all servers"},
 }
 
-// foreignFields warns of members that other clients act on.
+// foreignFields warns of members that other clients act on, and of slips.
 func (p *entryParser) foreignFields() {
 	for _, m := range p.object {
 		name := m.Name()
@@ -38,6 +38,9 @@ func (p *entryParser) foreignFields() {
 		}
 		if name == "enabled" && rawjson.KindOf(m.Value) == rawjson.Bool && off(m.Value) {
 			p.warn("enabled %s", foreignMembers[0].says)
+		}
+		if meant := p.meant(name); meant != "" {
+			p.warn("%s has no effect; did you mean %s?", shownKey(name), meant)
 		}
 	}
 }

@@ -169,20 +169,33 @@ func legacyHint(err error) error {
 
 // A declared is what a server has declared of itself, as far as we act on it.
 type declared struct {
-	known       bool // it has declared its capabilities; else it is asked for all
-	noTools     bool // tools is not among them
-	listChanged bool // it tells of changes of its tools
+	known  bool            // it has been heard; else it is asked for all
+	offers map[string]bool // the capabilities among offered that it declares; nil when it has not said
+	tells  map[string]bool // those of whose lists it tells the changes
 }
+
+// offered are the capabilities of servers that are made use of.
+var offered = []string{"tools", "prompts", "resources"}
 
 func declaredIn(result rawjson.Object) declared {
 	value := result.Opt("capabilities")
 	if rawjson.KindOf(value) != rawjson.Dict {
 		return declared{}
 	}
-	tools := rawjson.Members(value).Opt("tools")
-	return declared{
-		known:       true,
-		noTools:     tools == nil,
-		listChanged: string(rawjson.Members(tools).Get("listChanged")) == "true",
+	capabilities := rawjson.Members(value)
+	d := declared{known: true, offers: map[string]bool{}, tells: map[string]bool{}}
+	for _, name := range offered {
+		own := capabilities.Opt(name)
+		d.offers[name] = own != nil
+		d.tells[name] = string(rawjson.Members(own).Get("listChanged")) == "true"
 	}
+	return d
+}
+
+// Offers reports whether the server declares a capability: "tools", "prompts" or
+// "resources". It is true when the server has not said what it offers.
+func (s *Session) Offers(capability string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.declared.offers == nil || s.declared.offers[capability]
 }

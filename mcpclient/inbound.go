@@ -35,47 +35,67 @@ func (in *inbound) Notification(method string, params []byte) {
 		// On whichever stream, and whether it was declared or not (B115).
 		in.s.toolsChanged()
 		return
+	case notificationPromptsChanged:
+		if in.s.opts.OnPromptsChanged != nil {
+			in.s.opts.OnPromptsChanged()
+			return
+		}
+	case notificationComplete:
+		in.s.visits.complete(rawjson.Text(str(rawjson.Members(params).Get("elicitationId"))))
+		return
 	}
 	if in.s.opts.OnNotification != nil {
 		in.s.opts.OnNotification(method, params)
 	}
 }
 
-// Request answers ping and nothing else: no capability is declared that would
-// allow the server to ask for more.
-func (in *inbound) Request(_ context.Context, method string, _ []byte) ([]byte, *ServerError) {
-	if method == "ping" {
+// Request answers ping, and elicitation/create where the user can be asked. No other
+// capability is declared that would allow the server to ask for more.
+func (in *inbound) Request(ctx context.Context, method string, params []byte) ([]byte, *ServerError) {
+	s := in.s
+	switch {
+	case method == "ping":
 		return []byte("{}"), nil
+	case method == methodElicit && in.link.Revision.ServerRequests && s.opts.Elicit != nil && s.elicits():
+		return s.answer(ctx, params)
 	}
 	return nil, &ServerError{Code: codeMethodNotFound, Message: "Method not found"}
 }
 
-// A call is one tools/call in flight, as the messages that concern it see it.
+// A call is one exchange under way, as the messages that concern it see it.
 type call struct {
 	opts   *CallOptions
 	cancel context.CancelCauseFunc
+	method string // of its requests
+	id     int64  // guarded by Session.mu; of the request that is under way
 
 	mu   sync.Mutex // held while a message is delivered
 	over bool       // guarded by mu; nothing is delivered any more
 }
 
-// enter registers the call under the id of its request, before that is sent.
+// enter registers the call under the id of its next request, before that is sent,
+// in place of the one before.
 func (s *Session) enter(id int64, c *call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return errClosed
 	}
+	delete(s.calls, c.id)
+	c.id = id
 	s.calls[id] = c
 	return nil
 }
 
-// leave unregisters the call. When it returns, no message is being delivered and
-// none will be.
-func (s *Session) leave(id int64, c *call) {
+// leave unregisters the call between two requests, and after the last one.
+func (s *Session) leave(c *call) {
 	s.mu.Lock()
-	delete(s.calls, id)
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	delete(s.calls, c.id)
+}
+
+// end ends a call. When it returns, no message is being delivered and none will be.
+func (c *call) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true
@@ -143,5 +163,5 @@ func (s *Session) cancelled(params rawjson.Object) {
 		reason += ": " + s.opts.Scrub.Reason(text, shownReason)
 	}
 	s.opts.Log.Debug("a call was cancelled", "reason", reason)
-	c.cancel(&WireError{Op: methodCall, Reason: reason, Delivered: "yes"})
+	c.cancel(&WireError{Op: c.method, Reason: reason, Delivered: "yes"})
 }

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -12,9 +13,10 @@ import (
 )
 
 const (
-	notificationToolsChanged = "notifications/tools/list_changed"
-	notificationAcknowledged = "notifications/subscriptions/acknowledged"
-	metaSubscription         = "io.modelcontextprotocol/subscriptionId"
+	notificationToolsChanged   = "notifications/tools/list_changed"
+	notificationPromptsChanged = "notifications/prompts/list_changed"
+	notificationAcknowledged   = "notifications/subscriptions/acknowledged"
+	metaSubscription           = "io.modelcontextprotocol/subscriptionId"
 )
 
 // wellAfter is how long a stream must have been open for the waits between
@@ -25,8 +27,9 @@ const wellAfter = 30 * time.Second
 // Listen hears what the server says of its own accord, on the GET stream or by
 // subscriptions/listen as the revision has it, until ctx ends or the session is
 // closed. It is called once, on a goroutine of the caller, who may end the session
-// before it has returned. Only a server that declares tools.listChanged is
-// listened to; to others nothing is sent.
+// before it has returned. Only a server that declares listChanged of its tools, or of
+// its prompts where these are of interest, is listened to, and one that may ask the
+// user on its stream; to others nothing is sent.
 //
 // A stream that ends is opened again after a wait (L35), and so is one that the
 // server could not open. Where the server offers none, or does not tell of its
@@ -107,34 +110,56 @@ func (s *Session) renewFor(ctx context.Context, lost *Link) {
 	}
 }
 
+// A changeKind is a list whose changes a server may tell of.
+type changeKind struct {
+	capability   string // what the server declares, with listChanged
+	filter       string // of a subscription
+	notification string
+}
+
+var (
+	toolChanges   = &changeKind{"tools", "toolsListChanged", notificationToolsChanged}
+	promptChanges = &changeKind{"prompts", "promptsListChanged", notificationPromptsChanged}
+)
+
 // hear listens on one stream, to its end. A nil error is an end in order. An error
 // that is no WireError, or a Final one, says that there is nothing to hear on this
 // link.
 func (s *Session) hear(ctx context.Context, link *Link, opened func()) error {
-	if tells, err := s.tells(ctx, link); err != nil || !tells {
+	tells, err := s.tells(ctx, link)
+	if err != nil {
 		return err
 	}
-	l := &listening{inbound: inbound{s: s, link: link}, opened: opened}
+	// On a GET stream the server also asks its questions, whatever it declares.
+	asks := link.Revision.ListenByGet && link.Revision.ServerRequests && s.opts.Elicit != nil && s.elicits()
+	if len(tells) == 0 && !asks {
+		return ErrNoListen
+	}
+	l := &listening{inbound: inbound{s: s, link: link}, opened: opened, changes: tells}
 	var req *Request
 	if !link.Revision.ListenByGet {
 		ctx, l.refuse = context.WithCancelCause(ctx)
 		defer l.refuse(nil)
-		req = s.subscription(link)
+		req = s.subscription(link, tells)
 		l.id = strconv.FormatInt(req.ID, 10)
 	}
 	defer s.deaf()
 	return s.t.Listen(ctx, link, req, l)
 }
 
-// subscription returns the request for a stream of changes of the tools.
-func (s *Session) subscription(link *Link) *Request {
+// subscription returns the request for a stream of those changes.
+func (s *Session) subscription(link *Link, changes []*changeKind) *Request {
 	id := s.opts.Era.nextID()
 	return &Request{
 		Link:   link,
 		ID:     id,
 		Method: methodListen,
 		Body: s.parts.request(link.Revision, id, methodListen, params{members: func(dst []byte) []byte {
-			return append(dst, `"notifications":{"toolsListChanged":true}`...)
+			dst = append(dst, `"notifications":{`...)
+			for _, change := range changes {
+				dst = append(rawjson.AppendString(separate(dst), change.filter), ":true"...)
+			}
+			return append(dst, '}')
 		}}),
 	}
 }
@@ -146,17 +171,17 @@ func (s *Session) deaf() {
 	s.fresh.hearing = false
 }
 
-// tells reports whether the server declares that it tells of changes of its tools.
-// One whose link was opened without a word is asked; when it does not say, it
-// does not.
-func (s *Session) tells(ctx context.Context, link *Link) (bool, error) {
+// tells returns the changes that are of interest and that the server declares to
+// tell of. One whose link was opened without a word is asked; when it does not say,
+// it tells of none.
+func (s *Session) tells(ctx context.Context, link *Link) ([]*changeKind, error) {
 	s.mu.Lock()
 	d := s.declared
 	s.mu.Unlock()
 	if !d.known && !link.Revision.Handshake {
 		var err error
 		if d, err = s.discovered(ctx, link); err != nil {
-			return false, err
+			return nil, err
 		}
 		s.mu.Lock()
 		if s.link == link {
@@ -164,10 +189,14 @@ func (s *Session) tells(ctx context.Context, link *Link) (bool, error) {
 		}
 		s.mu.Unlock()
 	}
-	if !d.listChanged {
-		return false, ErrNoListen
+	var changes []*changeKind
+	for _, change := range []*changeKind{toolChanges, promptChanges} {
+		wanted := change == toolChanges || s.opts.OnPromptsChanged != nil
+		if wanted && d.tells[change.capability] {
+			changes = append(changes, change)
+		}
 	}
-	return true, nil
+	return changes, nil
 }
 
 // discovered asks the server of a modern link what it declares. The error says
@@ -193,7 +222,8 @@ func (s *Session) discovered(ctx context.Context, link *Link) (declared, error) 
 // A listening takes what the server says on its own stream.
 type listening struct {
 	inbound
-	opened func()
+	opened  func()
+	changes []*changeKind // those that the server tells of here
 
 	// Of a subscription: its id, and what ends it.
 	id     string
@@ -210,10 +240,19 @@ func (l *listening) Opened() {
 
 // hears notes that the server is heard from now on, and that it was not before.
 func (l *listening) hears() {
+	tools, prompts := slices.Contains(l.changes, toolChanges), slices.Contains(l.changes, promptChanges)
 	l.s.mu.Lock()
-	l.s.fresh.hearing = true
-	l.s.fresh.now.doubts++
+	again := l.s.heard
+	l.s.heard = true
+	if tools {
+		l.s.fresh.hearing = true
+		l.s.fresh.now.doubts++
+	}
 	l.s.mu.Unlock()
+	if again && prompts {
+		// What the server said between the streams was not heard.
+		l.s.opts.OnPromptsChanged()
+	}
 	l.opened()
 }
 
@@ -232,12 +271,20 @@ func (l *listening) Notification(method string, params []byte) {
 	}
 	switch method {
 	case notificationAcknowledged:
-		if string(rawjson.Members(object.Get("notifications")).Get("toolsListChanged")) != "true" {
+		granted := rawjson.Members(object.Get("notifications"))
+		l.changes = slices.DeleteFunc(l.changes, func(change *changeKind) bool {
+			return string(granted.Get(change.filter)) != "true"
+		})
+		if len(l.changes) == 0 {
 			l.refuse(ErrNoListen)
 			return
 		}
 		l.hears()
 	case notificationToolsChanged:
 		l.s.toolsChanged()
+	case notificationPromptsChanged:
+		if l.s.opts.OnPromptsChanged != nil {
+			l.s.opts.OnPromptsChanged()
+		}
 	}
 }

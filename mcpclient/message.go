@@ -22,6 +22,11 @@ const (
 	methodList       = "tools/list"
 	methodCall       = "tools/call"
 	methodListen     = "subscriptions/listen"
+	methodPrompts    = "prompts/list"
+	methodPrompt     = "prompts/get"
+	methodResources  = "resources/list"
+	methodTemplates  = "resources/templates/list"
+	methodRead       = "resources/read"
 )
 
 // messageParts are the pieces of JSON that the messages of a session repeat.
@@ -40,11 +45,7 @@ func newMessageParts(opts *Options) messageParts {
 	}
 	client := rawjson.AppendString([]byte(`{"name":`), name)
 	client = rawjson.AppendString(append(client, `,"version":`...), version)
-	capabilities := rawjson.AppendLine(nil, opts.Capabilities)
-	if len(capabilities) == 0 {
-		capabilities = []byte("{}")
-	}
-	return messageParts{client: append(client, '}'), capabilities: capabilities}
+	return messageParts{client: append(client, '}'), capabilities: capabilities(opts.Elicits)}
 }
 
 // params are the parameters of one request. They are appended straight into the

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -8,7 +9,10 @@ import (
 // notes collects why a listing is not whole: one text for each reason, with the
 // first of the tools that it befell, so that a list of broken tools makes a
 // short text.
-type notes struct{ rows []note }
+type notes struct {
+	item string // what is listed: "tool" when empty
+	rows []note
+}
 
 type note struct {
 	reason string
@@ -47,20 +51,20 @@ func (n *notes) row(reason string) *note {
 func (n *notes) texts() []string {
 	var texts []string
 	for _, row := range n.rows {
-		texts = append(texts, row.text())
+		texts = append(texts, row.text(cmp.Or(n.item, "tool")))
 	}
 	return texts
 }
 
-func (n *note) text() string {
+func (n *note) text(item string) string {
 	more := n.tools - len(n.names)
 	switch {
 	case n.tools == 0:
 		return n.reason
 	case len(n.names) == 0 && n.tools == 1:
-		return "left out a tool: " + n.reason
+		return "left out a " + item + ": " + n.reason
 	case len(n.names) == 0:
-		return fmt.Sprintf("left out %d tools: %s", n.tools, n.reason)
+		return fmt.Sprintf("left out %d %ss: %s", n.tools, item, n.reason)
 	case more > 0:
 		return fmt.Sprintf("left out %s and %d more: %s", strings.Join(n.names, ", "), more, n.reason)
 	default:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -17,9 +18,14 @@ type Options struct {
 	ClientName    string // "toolhost" when empty
 	ClientVersion string // "0" when empty
 
-	// Capabilities is the JSON object that is declared as the client's, {} when
-	// nil. Leaving the member out would be invalid MCP.
-	Capabilities []byte
+	// Elicits are the modes in which the user can be asked. Nothing else is declared
+	// as a capability of this client.
+	Elicits map[ElicitMode]bool
+
+	// Elicit puts the questions that a server asks by a request of its own, in the
+	// revisions whose servers send requests. Such a request names no call. Nil
+	// refuses them. A question inside a result goes to CallOptions.Elicit.
+	Elicit Elicitor
 
 	Pin    *Revision // speak this revision and no other
 	Legacy bool      // speak only revisions with a handshake
@@ -38,6 +44,12 @@ type Options struct {
 	// from then until ListTools returns a listing that was asked for after that.
 	// It must not block.
 	OnToolsChanged func()
+
+	// OnPromptsChanged is called when the server says that its prompts have changed,
+	// on whichever stream, or may have said so while its stream was broken. It must
+	// not block. Nil for prompts that are of no interest: their changes are not
+	// subscribed to.
+	OnPromptsChanged func()
 }
 
 // speaks returns the revisions that may be spoken, newest first.
@@ -57,21 +69,27 @@ func (o *Options) speaks() []*Revision {
 // A Session speaks MCP with one server over one Transport. A session that the
 // server has lost is opened anew by the call that finds out.
 type Session struct {
-	t     Transport
-	opts  Options
-	parts messageParts
+	t      Transport
+	opts   Options
+	parts  messageParts
+	visits visits
 
-	mu       sync.Mutex
-	link     *Link                    // guarded by mu; never nil after Connect
-	doubted  *Link                    // guarded by mu; not to be used for a new request
-	renewing *renewal                 // guarded by mu; nil when nobody opens a new link
-	closed   bool                     // guarded by mu; never goes back to false
-	calls    map[int64]*call          // guarded by mu; the calls in flight by request id
-	declared declared                 // guarded by mu; what the server has declared
-	fresh    freshness                // guarded by mu; of the newest listing
-	unfollow context.CancelFunc       // guarded by mu; ends what Listen does on link; nil before it
-	mirrored map[string][]headerParam // guarded by mu; of the newest listing, by tool name
-	missing  []string                 // guarded by mu; the notes of the newest listing
+	mu          sync.Mutex
+	link        *Link                    // guarded by mu; never nil after Connect
+	doubted     *Link                    // guarded by mu; not to be used for a new request
+	renewing    *renewal                 // guarded by mu; nil when nobody opens a new link
+	closed      bool                     // guarded by mu; never goes back to false
+	calls       map[int64]*call          // guarded by mu; the calls in flight by request id
+	declared    declared                 // guarded by mu; what the server has declared
+	fresh       freshness                // guarded by mu; of the newest listing
+	unfollow    context.CancelFunc       // guarded by mu; ends what Listen does on link; nil before it
+	mirrored    map[string][]headerParam // guarded by mu; of the newest listing, by tool name
+	outputs     map[string]*output       // guarded by mu; of the newest listing, by tool name
+	missing     []string                 // guarded by mu; the notes of the newest listing
+	promptNotes []string                 // guarded by mu; the notes of the newest listing of prompts
+	heard       bool                     // guarded by mu; a stream of the server's own has been open
+	asking      int                      // guarded by mu; the questions of the server's own requests that are open
+	declines    int                      // guarded by mu; the questions that were declined unasked
 }
 
 // Connect finds out which era the server is of, unless that is pinned or
@@ -83,6 +101,7 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Session, error) 
 	s := &Session{t: t, calls: map[int64]*call{}}
 	if opts != nil {
 		s.opts = *opts
+		s.opts.Elicits = maps.Clone(opts.Elicits)
 	}
 	if s.opts.Log == nil {
 		s.opts.Log = slog.New(slog.DiscardHandler)

@@ -46,18 +46,11 @@ func parseTool(raw []byte, table limit.Table) (Tool, error) {
 		return Tool{}, errors.New(notA("its definition", raw, rawjson.Dict))
 	}
 	object := rawjson.Members(raw)
-	name := object.Opt("name")
-	if rawjson.KindOf(name) != rawjson.String {
-		return Tool{}, errors.New(notA("its name", name, rawjson.String))
-	}
-	t := Tool{Name: rawjson.Text(name)}
+	name, err := listedName(object)
+	t := Tool{Name: name}
 	switch {
-	case t.Name == "":
-		return t, errors.New("its name is empty")
-	case len(t.Name) > maxToolName:
-		return t, errors.New("its name is too long")
-	case !plainName(t.Name):
-		return t, errors.New("its name holds characters that cannot be seen")
+	case err != nil:
+		return t, err
 	case len(raw) > table.Int(limit.ToolDefinition):
 		return t, table.Exceeded(limit.ToolDefinition, "its definition")
 	}
@@ -75,6 +68,25 @@ func parseTool(raw []byte, table limit.Table) (Tool, error) {
 	t.Annotations = object.Opt("annotations")
 	t.Raw = raw
 	return t, nil
+}
+
+// listedName reads the name of a tool or prompt. The error says why it cannot be
+// used; the name is "" then, or what could be read of it.
+func listedName(definition rawjson.Object) (string, error) {
+	value := definition.Opt("name")
+	if rawjson.KindOf(value) != rawjson.String {
+		return "", errors.New(notA("its name", value, rawjson.String))
+	}
+	name := rawjson.Text(value)
+	switch {
+	case name == "":
+		return name, errors.New("its name is empty")
+	case len(name) > maxToolName:
+		return name, errors.New("its name is too long")
+	case !plainName(name):
+		return name, errors.New("its name holds characters that cannot be seen")
+	}
+	return name, nil
 }
 
 // plainName reports whether a name shows what it is: no control or bidi

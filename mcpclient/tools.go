@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
@@ -39,40 +38,16 @@ func (s *Session) ListTools(ctx context.Context) (*Listing, error) {
 
 // list makes a listing and keeps of it what calls need.
 func (s *Session) list(ctx context.Context) (*lister, error) {
-	link, err := s.usable(ctx)
+	var l *lister
+	err := s.pass(ctx, func(link *Link) *pager {
+		l = s.newLister(link)
+		return &l.pager
+	})
 	if err != nil {
 		return nil, err
 	}
-	for reopened, restarted := false, false; ; {
-		l := s.newLister(link)
-		resp, err := l.list(ctx)
-		switch {
-		case err == nil && resp == nil:
-			s.listed(l)
-			return l, nil
-		case !reopened && s.lost(link, resp, err):
-			// Cursors belong to the session: begin again.
-			reopened = true
-			if link, err = s.renew(ctx, link); err != nil {
-				return nil, err
-			}
-			continue
-		case !restarted && err == nil && l.pages > 0 && resp.Err.Code == codeInvalidParams:
-			// The cursor has become invalid: drop all pages and begin again
-			// (2026-07-28 server/utilities/caching).
-			restarted = true
-			continue
-		case err == nil && l.pages == 0 && resp.Err.Code == codeMethodNotFound && link.Revision.Handshake:
-			l.notes.add("the server does not know " + methodList)
-			s.listed(l)
-			return l, nil
-		}
-		s.doubt(link, resp, err)
-		if err == nil {
-			err = s.explained(resp.Err)
-		}
-		return nil, err
-	}
+	s.listed(l)
+	return l, nil
 }
 
 // listed makes the listing the newest one that the session knows. What is missing
@@ -83,6 +58,7 @@ func (s *Session) listed(l *lister) {
 	}
 	s.mu.Lock()
 	s.mirrored = l.mirrored
+	s.keepOutputs(l.outputs)
 	told := slices.Equal(s.missing, l.listing.Notes)
 	s.missing = l.listing.Notes
 	s.mu.Unlock()
@@ -99,120 +75,25 @@ func (s *Session) headerParams(tool string) []headerParam {
 	return s.mirrored[tool]
 }
 
-// A lister is one pass over the pages.
+// A lister is one pass over the pages of the tools.
 type lister struct {
-	s    *Session
-	link *Link
-
+	pager
 	listing  Listing
-	asked    events    // before the first page was asked for
-	until    time.Time // the end of the listing's time to live; zero for none
-	notes    notes
+	asked    events                   // before the first page was asked for
+	until    time.Time                // the end of the listing's time to live; zero for none
 	names    map[string]bool          // of the tools so far
 	mirrored map[string][]headerParam // of those that have any
-	cursors  map[string]bool          // as they were written, so far
-	pages    int
-	bytes    int
+	outputs  map[string]*output       // of those that have any
 }
 
 func (s *Session) newLister(link *Link) *lister {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &lister{s: s, link: link, asked: s.fresh.now, names: map[string]bool{}, cursors: map[string]bool{}}
-}
-
-// list reads pages until the last one or a limit. A nil Response and error mean
-// that the listing is what can be had; a Response carries the server's error.
-func (l *lister) list(ctx context.Context) (*Response, error) {
-	table := l.s.opts.Limits
-	l.s.mu.Lock()
-	noTools := l.s.declared.noTools
-	l.s.mu.Unlock()
-	if noTools {
-		// Only what was negotiated may be used (2025-11-25 basic/lifecycle, "Operation").
-		l.notes.add("the server declares no tools in its capabilities")
-		return nil, nil
-	}
-	timed, cancel := context.WithTimeoutCause(ctx, table.Time(limit.ListTime), table.Exceeded(limit.ListTime, listWhere))
-	defer cancel()
-	for cursor := []byte(nil); ; {
-		resp, err := l.page(timed, cursor)
-		if err != nil && timed.Err() != nil && ctx.Err() == nil && l.pages > 0 {
-			l.stop(limit.ListTime)
-			return nil, nil
-		}
-		if err != nil || resp.Err != nil {
-			return resp, err
-		}
-		l.pages++
-		l.bytes += len(resp.Result)
-		var more bool
-		if cursor, more, err = l.read(resp.Result); err != nil {
-			return nil, err
-		}
-		switch {
-		case !more:
-			return nil, nil
-		case l.cursors[string(cursor)]:
-			l.notes.add("the server repeats a cursor; the list ends there")
-			return nil, nil
-		case l.pages >= table.Int(limit.ListPages):
-			l.stop(limit.ListPages)
-			return nil, nil
-		case l.bytes >= table.Int(limit.ListBytes):
-			l.stop(limit.ListBytes)
-			return nil, nil
-		}
-		l.cursors[string(cursor)] = true
-	}
-}
-
-const listWhere = "the list of tools"
-
-// stop notes which limit ended the listing.
-func (l *lister) stop(name limit.Name) {
-	l.notes.add(l.s.opts.Limits.Exceeded(name, listWhere).Error() + "; it was cut")
-}
-
-// page asks for one page. The cursor is the server's own literal, which is
-// opaque, and valid when it is the empty string; nil asks for the first page.
-func (l *lister) page(ctx context.Context, cursor []byte) (*Response, error) {
-	out := outgoing{method: methodList}
-	if cursor != nil {
-		out.params.members = func(dst []byte) []byte {
-			return append(append(dst, `"cursor":`...), cursor...)
-		}
-		out.params.size = len(cursor)
-	}
-	return l.s.send(ctx, l.link, out)
-}
-
-// read takes the tools of one page and returns the cursor of the next, if there
-// is one.
-func (l *lister) read(result []byte) (cursor []byte, more bool, err error) {
-	object, err := readResult(methodList, result, "tools", "nextCursor", "ttlMs", "resultType")
-	if err != nil {
-		return nil, false, err
-	}
-	if err := complete(methodList, l.link.Revision, object); err != nil {
-		return nil, false, err
-	}
-	tools, next := object.Get("tools"), object.Opt("nextCursor")
-	if rawjson.KindOf(tools) != rawjson.Array {
-		return nil, false, malformed(methodList, notA("tools", tools, rawjson.Array))
-	}
-	if next != nil && rawjson.KindOf(next) != rawjson.String {
-		return nil, false, malformed(methodList, notA("nextCursor", next, rawjson.String))
-	}
-	l.freshFor(freshFor(object.Get("ttlMs")))
-	for _, raw := range rawjson.Elements(tools) {
-		if len(l.listing.Tools) >= l.s.opts.Limits.Int(limit.Tools) {
-			l.stop(limit.Tools)
-			return nil, false, nil
-		}
-		l.take(raw)
-	}
-	return slices.Clone(next), next != nil, nil
+	l := &lister{asked: s.fresh.now, names: map[string]bool{}}
+	l.pager = pager{s: s, link: link, kind: toolList, take: l.take, page: func(page rawjson.Object) {
+		l.freshFor(freshFor(page.Get("ttlMs")))
+	}}
+	return l
 }
 
 // freshFor takes the time to live of one page, which begins when the page came in.
@@ -232,7 +113,7 @@ func (l *lister) freshFor(ttl time.Duration) {
 }
 
 // take adds one tool, or notes why it is left out.
-func (l *lister) take(raw []byte) {
+func (l *lister) take(raw []byte) bool {
 	tool, err := parseTool(raw, l.s.opts.Limits)
 	if err == nil && l.names[tool.Name] {
 		err = errTwice
@@ -243,7 +124,7 @@ func (l *lister) take(raw []byte) {
 	}
 	if err != nil {
 		l.notes.leaveOut(tool.Name, err.Error())
-		return
+		return false
 	}
 	l.names[tool.Name] = true
 	l.listing.Tools = append(l.listing.Tools, tool)
@@ -253,6 +134,13 @@ func (l *lister) take(raw []byte) {
 		}
 		l.mirrored[tool.Name] = params
 	}
+	if o := newOutput(l.link.Revision, &tool); o != nil {
+		if l.outputs == nil {
+			l.outputs = map[string]*output{}
+		}
+		l.outputs[tool.Name] = o
+	}
+	return true
 }
 
 var errTwice = errors.New("the name stands twice in the list; the first tool of that name is kept")

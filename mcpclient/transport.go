@@ -144,6 +144,9 @@ type WireError struct {
 	// a redirect or a refused credential.
 	Final bool
 
+	// Later means that the server turned the request away for now and said that it
+	// may come again. That does not say whether it has acted on it.
+	Later      bool
 	RetryAfter time.Duration // what the server asked us to wait, 0 for nothing
 	Err        error         // for errors.Is; never shown
 }

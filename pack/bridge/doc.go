@@ -4,8 +4,9 @@
 //
 // A Server turns what a session reports about one server into errors, log messages
 // and results of the contract. A Gate bounds the calls of one server, a Keeper
-// decides when a server is listed anew, and the rest reads arguments and shows
-// names. The package opens no connection, starts no process and no goroutine.
+// decides when a server is listed anew, OverHTTP makes carriers, and the rest reads
+// arguments and shows names. The package starts no process, and no goroutine but that
+// of Listen.
 //
 // Every text that it makes is scrubbed of secrets and cut to a size that can be
 // shown.

@@ -55,7 +55,12 @@ func (s *Server) Failed(ctx context.Context, err error) *pack.Error {
 func describe(err error) *pack.Error {
 	if wire, ok := errors.AsType[*mcpclient.WireError](err); ok {
 		e := &pack.Error{Kind: pack.KindTransport, Message: wire.Reason, Delivered: pack.Delivered(wire.Delivered)}
-		e.Retryable = e.Delivered == pack.DeliveredNo && !wire.Final
+		// A call that was turned away for now may be repeated by who can afford to
+		// have its effect twice: whether the server has acted on it is told apart,
+		// by Delivered, which neither 429 nor 503 settles. A refused credential
+		// stays refused, though the call was not acted on.
+		credential := wire.Status == 401 || wire.Status == 407
+		e.Retryable = !wire.Final && !credential && (wire.Later || e.Delivered == pack.DeliveredNo)
 		return e
 	}
 	if over, ok := errors.AsType[*limit.Error](err); ok {
@@ -77,7 +82,7 @@ func (s *Server) Ended(ctx context.Context) *pack.Error {
 		return nil
 	}
 	e := &pack.Error{Kind: pack.KindCancelled, Message: "cancelled", Server: s.name, Delivered: pack.DeliveredUnknown, Err: ctx.Err()}
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) && !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return e
 	}
 	e.Kind = pack.KindTransport

@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/pack/bridge"
 )
 
 // endTime bounds how long the end of a session that failed to start may take.
@@ -87,7 +88,7 @@ func (m *mcp) start(task context.Context, s *server, log *slog.Logger) (deafen f
 	if err != nil {
 		return nil, because(ctx, err)
 	}
-	deafen = listen(task, ctx, session)
+	deafen = bridge.Listen(task, ctx, session)
 	s.keeper.Listing()
 	listing, err := session.ListTools(ctx)
 	if err != nil {

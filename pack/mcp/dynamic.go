@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/internal/rawjson"
@@ -149,9 +150,17 @@ func (m *mcp) call(ctx context.Context, call *pack.Call) (*pack.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	began := time.Now()
+	result, err := m.callOn(ctx, call, s, *at.toolName, arguments)
+	s.say.Audit(*at.toolName, began, err)
+	return result, err
+}
+
+// callOn calls a tool of one server.
+func (m *mcp) callOn(ctx context.Context, call *pack.Call, s *server, tool string, arguments []byte) (*pack.Result, error) {
 	ctx, cancel := m.deadline(ctx, call)
 	defer cancel()
-	st, err := m.find(ctx, call, s, *at.toolName)
+	st, err := m.find(ctx, call, s, tool)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +168,7 @@ func (m *mcp) call(ctx context.Context, call *pack.Call) (*pack.Result, error) {
 		return nil, s.say.NotSent(ctx, err)
 	}
 	defer s.calls.Leave()
-	result, err := st.session.CallTool(ctx, *at.toolName, arguments, s.say.CallOptions(call))
+	result, err := st.session.CallTool(ctx, tool, arguments, s.say.CallOptions(call))
 	if err != nil {
 		return nil, s.say.Failed(ctx, err)
 	}

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/toolhost/toolhost/httpmcp"
 	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/mcpclient"
@@ -68,21 +66,4 @@ func readEntries(entries []mcpclient.NamedEntry, host *pack.Host, opts *Options)
 		servers[i] = loading(parsed[i], host)
 	}
 	return servers
-}
-
-// overHTTP returns the carrier that Options names as the one for nil. What the
-// servers of a process share is made with the first of them.
-func overHTTP() func(*mcpclient.Entry, *pack.Host) mcpclient.Transport {
-	var once sync.Once
-	var shared *httpmcp.Resources
-	return func(entry *mcpclient.Entry, host *pack.Host) mcpclient.Transport {
-		once.Do(func() { shared = httpmcp.NewResources(host.Limits) })
-		return httpmcp.New(entry.URL, &httpmcp.Options{
-			Headers:   entry.Headers,
-			Limits:    host.Limits,
-			Scrub:     host.Scrub,
-			Log:       bridge.NewServer(entry.Name, host).Logger(),
-			Resources: shared,
-		})
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
+	"github.com/toolhost/toolhost/pack/bridge"
 )
 
 // noRuntime is the seed's sentence, to the letter.
@@ -45,7 +46,7 @@ func Install(registry *pack.Registry, config pack.Raw, opts *Options) error {
 		o.Home = os.UserHomeDir
 	}
 	if o.NewTransport == nil {
-		o.NewTransport = overHTTP()
+		o.NewTransport = bridge.OverHTTP()
 	}
 	return registry.Insert(pack.Info{
 		Name:        "runvil/mcp",

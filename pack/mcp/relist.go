@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/mcpclient"
@@ -12,39 +11,10 @@ import (
 	"github.com/toolhost/toolhost/pack/bridge"
 )
 
-const (
-	// openTime is how long a start waits until the server has accepted the stream
-	// on which it tells of changes, so that none falls between that and the
-	// listing. Some servers send the head of that stream with the first message,
-	// and their listing counts as doubtful when it comes: see mcpclient.Freshness.
-	openTime = 500 * time.Millisecond
-
-	// patience is how long a use of the listing waits for a new one before it
-	// takes what there is (CCH-14). It is more than the interval between two
-	// passes.
-	patience = 3 * time.Second
-)
-
-// listen starts to listen to what the server says of its own accord and returns
-// when that is settled, openTime is over, or start ends. The listening ends with
-// ctx; the function returned ends it before that, and waits.
-func listen(ctx, start context.Context, session *mcpclient.Session) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	settled := make(chan struct{})
-	var listening sync.WaitGroup
-	listening.Go(func() { session.Listen(ctx, func() { close(settled) }) })
-	timer := time.NewTimer(openTime)
-	defer timer.Stop()
-	select {
-	case <-settled:
-	case <-timer.C:
-	case <-start.Done():
-	}
-	return func() {
-		cancel()
-		listening.Wait()
-	}
-}
+// patience is how long a use of the listing waits for a new one before it
+// takes what there is (CCH-14). It is more than the interval between two
+// passes.
+const patience = 3 * time.Second
 
 // keep lists a ready server anew whenever its keeper says so, until ctx ends.
 func (m *mcp) keep(ctx context.Context, s *server, log *slog.Logger) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
+	"github.com/toolhost/toolhost/pack/bridge"
 )
 
 // telling makes a server one that declares tools.listChanged and has a stream open
@@ -595,7 +596,7 @@ func TestTheStartListens(t *testing.T) {
 		f.telling(true)
 		f.listen = func(ctx context.Context, _ *mcpclient.Request, l mcpclient.Listener) error { return silent(ctx, 0) }
 		w.dial()
-		pass(openTime - time.Millisecond)
+		pass(bridge.OpenTime - time.Millisecond)
 		if got := w.status("docs"); got.Status != "loading" {
 			t.Errorf("just before: %+v", got)
 		}

@@ -1,0 +1,27 @@
+package bridge
+
+import (
+	"sync"
+
+	"github.com/toolhost/toolhost/httpmcp"
+	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/pack"
+)
+
+// OverHTTP returns what makes the carrier of one attempt to reach a remote entry's
+// server, by Streamable HTTP. What the servers of a process share, as the limit
+// connections_total (L29), is made with the first of them.
+func OverHTTP() func(*mcpclient.Entry, *pack.Host) mcpclient.Transport {
+	var once sync.Once
+	var shared *httpmcp.Resources
+	return func(entry *mcpclient.Entry, host *pack.Host) mcpclient.Transport {
+		once.Do(func() { shared = httpmcp.NewResources(host.Limits) })
+		return httpmcp.New(entry.URL, &httpmcp.Options{
+			Headers:   entry.Headers,
+			Limits:    host.Limits,
+			Scrub:     host.Scrub,
+			Log:       NewServer(entry.Name, host).Logger(),
+			Resources: shared,
+		})
+	}
+}
