@@ -1,0 +1,102 @@
+package stdiomcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/mcpclient"
+)
+
+// maxQuestions bounds the requests of the server that are under way at once. More
+// are dropped without an answer: each would take a goroutine.
+const maxQuestions = 64
+
+// question lets a handler answer a request of the server while the pipe is read on:
+// a question to a person may take minutes, and a server that pings waits for the
+// pong before it sends what we wait for (B225).
+func (c *conn) question(m *message) {
+	h, may := c.answerer()
+	if !may {
+		// 2026-07-28 basic/transports/stdio: the server must not send any, and we
+		// must not answer.
+		c.t.log.Debug("a request of the server was ignored, its revision has none")
+		return
+	}
+	id := string(m.id)
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	if h == nil || !c.questions.open(id, cancel) {
+		cancel(nil)
+		c.t.log.Debug("a request of the server was ignored, nobody can answer it or too many are open")
+		return
+	}
+	method, params := m.method, bytes.Clone(m.params)
+	c.behind(func() {
+		defer cancel(nil)
+		result, failure := h.Request(ctx, method, params)
+		if c.questions.close(id) {
+			c.mention("answer", response(id, result, failure))
+		}
+	})
+}
+
+// response returns the answer to a request of the server, with the id as it was
+// written.
+func response(id string, result []byte, failure *mcpclient.ServerError) []byte {
+	body := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	if failure == nil {
+		body = rawjson.AppendLine(append(body, `,"result":`...), result)
+		return append(body, '}')
+	}
+	body = strconv.AppendInt(append(body, `,"error":{"code":`...), failure.Code, 10)
+	body = rawjson.AppendString(append(body, `,"message":`...), failure.Message)
+	if failure.Data != nil {
+		body = rawjson.AppendLine(append(body, `,"data":`...), failure.Data)
+	}
+	return append(body, "}}"...)
+}
+
+// questions are the requests of the server that are not answered yet.
+type questions struct {
+	mu   sync.Mutex
+	asks map[string]context.CancelCauseFunc // guarded by mu; by id as it was written; nil when it was withdrawn
+}
+
+// open adds a question, unless there are too many or it is there already.
+func (q *questions) open(id string, cancel context.CancelCauseFunc) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, twice := q.asks[id]; twice || len(q.asks) == maxQuestions {
+		return false
+	}
+	if q.asks == nil {
+		q.asks = map[string]context.CancelCauseFunc{}
+	}
+	q.asks[id] = cancel
+	return true
+}
+
+// close removes a question and reports whether the server still wants its answer.
+func (q *questions) close(id string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	wanted := q.asks[id] != nil
+	delete(q.asks, id)
+	return wanted
+}
+
+var errWithdrawn = errors.New("the server withdrew its request")
+
+// withdraw ends the question that the server cancels. Ids that are not open are
+// ignored. The question counts until its handler has noticed.
+func (q *questions) withdraw(id []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if cancel := q.asks[string(id)]; cancel != nil {
+		cancel(errWithdrawn)
+		q.asks[string(id)] = nil
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package stdiomcp
+
+const raceEnabled = false
