@@ -21,21 +21,28 @@ const module = "github.com/toolhost/toolhost"
 const allowed = `
 	NONE < internal/jsonl, internal/limit, internal/rawjson, redact, spec, httpmcp/sse;
 
-	internal/limit, internal/rawjson < pack, mcpclient, httpmcp/sse, httpmcp, pack/bridge, pack/mcp, rpc, cli;
+	internal/limit, internal/rawjson < pack, mcpclient, httpmcp/sse, httpmcp, pack/bridge, pack/mcp, pack/mcptools, rpc, cli;
+
+	internal/limit, internal/rawjson < internal/schema;
+	internal/schema < mcpclient;
 
 	redact < pack, mcpclient;
 
 	mcpclient, redact, httpmcp/sse < httpmcp;
 
-	pack, mcpclient, redact < pack/bridge;
+	mcpclient, redact, internal/jsonl, internal/limit, internal/rawjson < stdiomcp;
 
-	pack, pack/bridge, mcpclient, redact, httpmcp < pack/mcp;
+	pack, mcpclient, redact, httpmcp < pack/bridge;
+
+	pack, pack/bridge, mcpclient < pack/mcp;
+
+	pack, pack/bridge, mcpclient, redact, stdiomcp < pack/mcptools;
 
 	pack, redact, spec, internal/jsonl < rpc;
 
-	rpc, pack, pack/mcp, mcpclient, redact, spec, conformance/fakeserver < cli;
+	rpc, pack, pack/mcp, pack/mcptools, mcpclient, redact, spec, conformance/fakeserver < cli;
 
-	cli < main;
+	cli, stdiomcp < main;
 
 	# What judges the product shares no code with it, so that a shared mistake
 	# cannot hide: the commands run the built binary.
@@ -69,7 +76,7 @@ var owners = []struct {
 	{"github.com/hashicorp/go-retryablehttp", []string{"httpmcp"}},
 	{"github.com/spf13/cobra", []string{"cli"}},
 	{"github.com/spf13/pflag", []string{"cli"}},
-	{"github.com/santhosh-tekuri/jsonschema/v6", []string{"spec/speccheck", "conformance/checklist"}},
+	{"github.com/santhosh-tekuri/jsonschema/v6", []string{"internal/schema", "spec/speccheck", "conformance/checklist"}},
 	{"github.com/r3labs/diff/v3", []string{"mcpclient", "replay", "conformance", "cli"}},
 }
 

@@ -5,14 +5,21 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/toolhost/toolhost/cli"
+	"github.com/toolhost/toolhost/stdiomcp"
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == "guard" {
+		guard()
+		return
+	}
+
 	// The first signal ends the context, for an orderly end; the second one ends
 	// the process at once, with the exit code that shells give it.
 	ctx, cancel := context.WithCancel(context.Background())
@@ -30,4 +37,13 @@ func main() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
 	os.Exit(cli.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// guard is what toolhost runs itself as, once for each local server. It comes before
+// anything else, since it takes the process as it is.
+func guard() {
+	if err := stdiomcp.Guard(); err != nil {
+		fmt.Fprintln(os.Stderr, "toolhost:", err)
+		os.Exit(1)
+	}
 }

@@ -3,12 +3,15 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/pack"
 	"github.com/toolhost/toolhost/pack/mcp"
+	"github.com/toolhost/toolhost/pack/mcptools"
 	"github.com/toolhost/toolhost/rpc"
 )
 
@@ -37,26 +40,38 @@ type local struct {
 // packs returns the packs that this program has, none of them constructed.
 func packs() (*pack.Registry, error) {
 	registry := pack.NewRegistry()
-	return registry, mcp.Install(registry, nil, &mcp.Options{ClientVersion: version})
+	if err := mcp.Install(registry, nil, &mcp.Options{ClientVersion: version}); err != nil {
+		return nil, err
+	}
+	return registry, mcptools.Install(registry, nil, &mcptools.Options{ClientVersion: version, Guard: guard()})
 }
 
-// connect reads the configuration, constructs the pack over it, or over the one
-// server of that name, and waits as settle does, at most as long as the flags
-// say. Close must be called.
-func (a *app) connect(ctx context.Context, c *connection, name string, each func([]pack.ServerStatus)) (*local, []pack.ServerStatus, error) {
-	config, err := a.readConfig(c.config, c.limits)
+// guard returns the command of the guard of local servers: this program again. None
+// where it cannot be found; they are then guarded less well.
+func guard() []string {
+	program, err := os.Executable()
 	if err != nil {
-		return nil, nil, err
+		return nil
 	}
-	l, err := a.open(onlyServer(config, name), c.settings)
+	return []string{program, "guard"}
+}
+
+// connect constructs the pack over a configuration and waits as settle does, at
+// most as long as the flags say. of is empty, or holds the name of the one server
+// that is wanted. Close must be called.
+func (a *app) connect(ctx context.Context, c *connection, config []byte, of []string, each func([]pack.ServerStatus)) (*local, []pack.ServerStatus, error) {
+	if len(of) > 0 {
+		config = onlyServer(config, of[0])
+	}
+	l, err := a.open(config, c.settings)
 	if err != nil {
 		return nil, nil, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	servers, err := l.settle(waiting, name, each)
+	servers, err := l.settle(waiting, of, each)
 	if err == nil && ctx.Err() != nil {
-		err = pack.Errorf(pack.KindCancelled, "interrupted")
+		err = interrupted()
 	}
 	if err != nil {
 		l.Close()
@@ -118,11 +133,11 @@ func (l *local) statuses(ctx context.Context) ([]pack.ServerStatus, error) {
 	return ready.Ready(ctx)
 }
 
-// settle waits until the server of that name, or every server for "", has started
-// or failed to, or until ctx ends, and returns the last state of all. each, unless
-// it is nil, sees the state at the start and after each change. A name that is not
-// configured waits for nothing: the call that follows says so.
-func (l *local) settle(ctx context.Context, name string, each func([]pack.ServerStatus)) ([]pack.ServerStatus, error) {
+// settle waits until the servers of those names, or every server when there are
+// none, have started or failed to, or until ctx ends, and returns the last state of
+// all. each, unless it is nil, sees the state at the start and after each change. A
+// name that is not configured waits for nothing: the call that follows says so.
+func (l *local) settle(ctx context.Context, of []string, each func([]pack.ServerStatus)) ([]pack.ServerStatus, error) {
 	for {
 		servers, err := l.statuses(ctx)
 		if err != nil {
@@ -132,7 +147,7 @@ func (l *local) settle(ctx context.Context, name string, each func([]pack.Server
 			each(servers)
 		}
 		if !slices.ContainsFunc(servers, func(s pack.ServerStatus) bool {
-			return s.Status == statusLoading && (name == "" || s.Name == name)
+			return s.Status == statusLoading && (len(of) == 0 || slices.Contains(of, s.Name))
 		}) {
 			return servers, nil
 		}
@@ -142,6 +157,27 @@ func (l *local) settle(ctx context.Context, name string, each func([]pack.Server
 			return servers, nil
 		}
 	}
+}
+
+// unusable returns why the server of that name cannot be called, or nil; a name
+// that is not configured is for the pack to refuse. The pack's own words promise
+// another attempt, which a command that ends does not make.
+func (c *connection) unusable(servers []pack.ServerStatus, name string) error {
+	for _, s := range servers {
+		switch {
+		case s.Name != name || s.Status == statusReady:
+		case s.Status == statusLoading:
+			return pack.Errorf(pack.KindMessage, "server %q is not ready: %s", name, c.noAnswer())
+		default:
+			return pack.Errorf(pack.KindMessage, "server %q is not ready: %s", name, s.Error)
+		}
+	}
+	return nil
+}
+
+// noAnswer says of a server that it is still loading.
+func (c *connection) noAnswer() string {
+	return fmt.Sprintf("no answer within %v; give it longer by --timeout", c.timeout)
 }
 
 // invoke runs one of the pack's tools.

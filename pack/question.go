@@ -24,12 +24,14 @@ type Question struct {
 
 	// AskApproval
 	Tool           *Tool
-	DefinitionHash string // changes with the tool's definition and its server's entry
-	Arguments      Raw    // an object
+	DefinitionHash string   // changes with the tool's definition and its server's entry
+	Changed        []string // asked again: the members of the definition that have changed meanwhile
+	Arguments      Raw      // an object
 
 	// AskForm, AskURL
 	Message string // the server's words
 	Schema  Raw    // AskForm: the form, as a JSON Schema
+	Problem string // AskForm: what was wrong with the answer before; "" when there was none
 
 	// AskURL, AskOpen
 	URL     string

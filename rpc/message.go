@@ -171,6 +171,22 @@ func (o *object) optRaw(name string, valid []byte) {
 	}
 }
 
+// optList appends an array of texts unless it is empty.
+func (o *object) optList(name string, texts []string) {
+	for i, text := range texts {
+		if i == 0 {
+			o.name(name)
+			o.m.buf = append(o.m.buf, '[')
+		} else {
+			o.m.buf = append(o.m.buf, ',')
+		}
+		o.m.buf = rawjson.AppendString(o.m.buf, text)
+	}
+	if len(texts) > 0 {
+		o.m.buf = append(o.m.buf, ']')
+	}
+}
+
 func (o *object) end() {
 	if !o.begun {
 		o.m.buf = append(o.m.buf, '{')

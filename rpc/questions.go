@@ -64,6 +64,7 @@ func approveParams(o *object, n *session, q *pack.Question) error {
 	o.text("definitionHash", q.DefinitionHash)
 	o.raw("arguments", q.Arguments)
 	o.opt("run", q.Run)
+	o.optList("changed", q.Changed)
 	return nil
 }
 
@@ -77,6 +78,7 @@ func approveAnswer(p params) *pack.Answer {
 func formParams(o *object, n *session, q *pack.Question) error {
 	elicitParams(o, n, q, "form")
 	o.raw("schema", q.Schema)
+	o.opt("problem", n.server.scrub.Text(q.Problem))
 	return nil
 }
 

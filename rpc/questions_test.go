@@ -23,6 +23,13 @@ var askTools = map[string]tool{
 	"form": asking(func(_ *testPack, call *pack.Call) *pack.Question {
 		return &pack.Question{Kind: pack.AskForm, Invoke: call.ID, Run: call.Run, Server: "one", Message: "Who are you?", Schema: pack.Raw("{\n\"type\":\"object\"}")}
 	}),
+	"approve-again": asking(func(p *testPack, call *pack.Call) *pack.Question {
+		tool := p.Tools()[0]
+		return &pack.Question{Kind: pack.AskApproval, Invoke: call.ID, Tool: &tool, DefinitionHash: "h2", Arguments: call.Arguments, Changed: []string{"title", "inputSchema"}}
+	}),
+	"form-again": asking(func(_ *testPack, call *pack.Call) *pack.Question {
+		return &pack.Question{Kind: pack.AskForm, Invoke: call.ID, Server: "one", Message: "Who are you?", Schema: pack.Raw("{}"), Problem: "name: too short"}
+	}),
 	"url": asking(func(_ *testPack, call *pack.Call) *pack.Question {
 		return &pack.Question{Kind: pack.AskURL, Invoke: call.ID, Server: "one", Message: "Look here.", URL: "https://a.example/x?y=1"}
 	}),
@@ -57,12 +64,12 @@ func TestQuestions(t *testing.T) {
 			--> {"jsonrpc":"2.0","id":1,"result":{"approved":true,"grease":1}}
 			<-- {"id":"i1","result":{"content":"accept,,,"}}
 			--> {"jsonrpc":"2.0","id":7,"method":"invoke","params":{"tool":"p/approve"}}
-			<-- {"id":2,"method":"approve","params":{"arguments":{},"run":"$absent"}}
+			<-- {"id":2,"method":"approve","params":{"arguments":{},"run":"$absent","changed":"$absent"}}
 			--> {"jsonrpc":"2.0","id":2,"result":{"approved":false,"reason":"not today"}}
 			<-- {"id":7,"result":{"content":"decline,not today,,"}}`},
 		{"elicit", `
 			--> {"jsonrpc":"2.0","id":1,"method":"invoke","params":{"tool":"p/form","run":"r"}}
-			<-- {"id":1,"method":"elicit","params":{"id":"p","invoke":1,"server":"one","run":"r","mode":"form","message":"Who are you?","schema":{"$raw":"{\"type\":\"object\"}"},"url":"$absent"}}
+			<-- {"id":1,"method":"elicit","params":{"id":"p","invoke":1,"server":"one","run":"r","mode":"form","message":"Who are you?","schema":{"$raw":"{\"type\":\"object\"}"},"url":"$absent","problem":"$absent"}}
 			--> {"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{ "name":"x" }}}
 			<-- {"id":1,"result":{"content":"accept,,{ \"name\":\"x\" },"}}
 			--> {"jsonrpc":"2.0","id":2,"method":"invoke","params":{"tool":"p/form"}}
@@ -73,6 +80,15 @@ func TestQuestions(t *testing.T) {
 			<-- {"id":3,"method":"elicit","params":{"mode":"url","message":"Look here.","url":"https://a.example/x?y=1","schema":"$absent"}}
 			--> {"jsonrpc":"2.0","id":3,"result":{"action":"cancel"}}
 			<-- {"id":3,"result":{"content":"cancel,,,"}}`},
+		{"asked again", `
+			--> {"jsonrpc":"2.0","id":1,"method":"invoke","params":{"tool":"p/approve-again"}}
+			<-- {"id":1,"method":"approve","params":{"definitionHash":"h2","changed":["title","inputSchema"]}}
+			--> {"jsonrpc":"2.0","id":1,"result":{"approved":true}}
+			<-- {"id":1,"result":{"content":"accept,,,"}}
+			--> {"jsonrpc":"2.0","id":2,"method":"invoke","params":{"tool":"p/form-again"}}
+			<-- {"id":2,"method":"elicit","params":{"schema":{},"problem":"name: too short"}}
+			--> {"jsonrpc":"2.0","id":2,"result":{"action":"decline"}}
+			<-- {"id":2,"result":{"content":"decline,,,"}}`},
 		{"open", `
 			--> {"jsonrpc":"2.0","id":1,"method":"invoke","params":{"tool":"p/open"}}
 			<-- {"id":1,"method":"open","params":{"id":"p","server":"one","invoke":"$absent","url":"https://id.example:8443/authorize?state=s","host":"id.example:8443","purpose":"sign-in"}}

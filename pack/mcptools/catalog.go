@@ -1,0 +1,174 @@
+package mcptools
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/pack"
+	"github.com/toolhost/toolhost/pack/bridge"
+)
+
+// A catalog is what the pack offers at one time, made from what the servers have
+// listed. It is immutable.
+//
+// A name belongs to one tool of one server. A server that is not connected keeps the
+// names of its last listing, though it offers nothing: a call under such a name must
+// never reach another server.
+type catalog struct {
+	tools    []pack.Tool       // what can be invoked, in the order of the servers
+	byName   map[string]target // by the name that is invoked, those of servers that are not connected too
+	names    []string          // the model's names that can be invoked, for messages
+	statuses []pack.ServerStatus
+	clashes  []clash
+}
+
+// A target is what a name of the pack stands for. Names are never taken apart.
+type target struct {
+	server *server
+	tool   *mcpclient.Tool   // of a tool
+	prompt *mcpclient.Prompt // of a prompt
+}
+
+// A clash is a tool that the model does not get.
+type clash struct {
+	once string // so that each is warned of once
+	text string
+}
+
+// newCatalog judges what the servers list. Its caller holds p.mu.
+func (p *mcptools) newCatalog() *catalog {
+	c := &catalog{byName: map[string]target{}}
+	var more []pack.Tool // of other kinds than tools
+	resources := false
+	for _, s := range p.servers {
+		st := s.now()
+		row := pack.ServerStatus{Name: s.name, Status: st.status, Error: st.reason, NeedsSignIn: st.needsSignIn}
+		if st.listing != nil {
+			own, clashing := p.toolsOf(c, s, st)
+			switch {
+			case clashing != "":
+				row.Status, row.Error = statusFailed, clashing
+			case st.link != nil:
+				c.tools = append(c.tools, own...)
+				row.ToolCount = len(own)
+				resources = resources || st.resources
+			}
+			if prompts := c.promptsOf(s, st); st.link != nil && clashing == "" {
+				more = append(more, prompts...)
+			}
+		}
+		c.statuses = append(c.statuses, row)
+	}
+	for i := range c.tools {
+		c.names = append(c.names, c.tools[i].Name)
+	}
+	c.tools = append(c.tools, more...)
+	if resources {
+		c.tools = append(c.tools, resourceTools...)
+	}
+	c.tools = append(c.tools, p.commands()...)
+	return c
+}
+
+// toolsOf gives the server's tools their names in c, and returns those that the
+// model gets. clashing says why it gets none.
+func (p *mcptools) toolsOf(c *catalog, s *server, st *state) (own []pack.Tool, clashing string) {
+	taken := map[string]target{}
+	for i := range st.listing.Tools {
+		tool := &st.listing.Tools[i]
+		if needsTask(tool) {
+			c.clash("task", s, tool.Name, "tool %s of server %s runs only as a task, which is not supported; it is left out", s.quoteTool(tool), s.say.Quoted())
+			continue
+		}
+		name := s.toolName.name(s.name, tool.Name)
+		if other, ok := taken[name]; ok {
+			c.clash(name, s, tool.Name, "server %s gives two tools the name %s: %s and %s; the first keeps it",
+				s.say.Quoted(), p.quote(name), s.quoteTool(other.tool), s.quoteTool(tool))
+			continue
+		}
+		other, clash := c.byName[name]
+		switch {
+		case clash && p.duplicates == failDuplicate:
+			return nil, fmt.Sprintf("its tool %s has the name %s, which server %s, earlier in servers, gives a tool too (onDuplicateTool is error)",
+				s.quoteTool(tool), p.quote(name), other.server.say.Quoted())
+		case clash:
+			c.clash(name, s, tool.Name, "servers %s and %s both give a tool the name %s; the model gets that of %s, which comes first",
+				other.server.say.Quoted(), s.say.Quoted(), p.quote(name), other.server.say.Quoted())
+			continue
+		}
+		taken[name] = target{server: s, tool: tool}
+		own = append(own, s.packTool(name, tool))
+	}
+	for name, t := range taken {
+		c.byName[name] = t
+	}
+	return own, ""
+}
+
+func (c *catalog) clash(what string, s *server, name, format string, args ...any) {
+	c.clashes = append(c.clashes, clash{
+		once: strings.Join([]string{what, s.name, name}, "\x00"),
+		text: fmt.Sprintf(format, args...),
+	})
+}
+
+// warn tells the host and the log of a tool that the model does not get, once. The
+// caller holds p.mu.
+func (p *mcptools) warn(c clash) {
+	if p.warned[c.once] {
+		return
+	}
+	p.warned[c.once] = true
+	p.host.Log.Warn("a tool is left out", "reason", c.text)
+	if p.host.Message != nil {
+		p.host.Message(pack.Message{Level: "warning", Message: c.text})
+	}
+}
+
+func (p *mcptools) quote(name string) string { return bridge.Quote(p.host.Scrub, name) }
+
+func (s *server) quoteTool(t *mcpclient.Tool) string { return s.pack.quote(t.Name) }
+
+// needsTask reports whether a tool can only be run as a task (2025-11-25
+// server/tools, "execution").
+func needsTask(tool *mcpclient.Tool) bool {
+	execution := rawjson.Members(rawjson.Members(tool.Raw).Get("execution"))
+	return rawjson.Text(execution.Get("taskSupport")) == "required"
+}
+
+// packTool is the tool as the host and the model see it.
+func (s *server) packTool(name string, tool *mcpclient.Tool) pack.Tool {
+	return pack.Tool{
+		Name:          name,
+		Kind:          pack.KindTool,
+		Title:         tool.Title,
+		Description:   tool.Describe(),
+		InputSchema:   tool.InputSchema,
+		OutputSchema:  tool.OutputSchema,
+		Annotations:   tool.Annotations,
+		Untrusted:     true,
+		NeedsApproval: s.approval.needed(tool),
+		CodeMode:      s.codeMode,
+		Server:        s.name,
+		ServerTool:    tool.Name,
+	}
+}
+
+// sameTools reports whether two lists say the same to a host.
+func sameTools(a, b []pack.Tool) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		x, y := &a[i], &b[i]
+		if x.Name != y.Name || x.Kind != y.Kind || x.Title != y.Title || x.Description != y.Description ||
+			x.Server != y.Server || x.ServerTool != y.ServerTool ||
+			!bytes.Equal(x.InputSchema, y.InputSchema) || !bytes.Equal(x.OutputSchema, y.OutputSchema) || !bytes.Equal(x.Annotations, y.Annotations) {
+			return false
+		}
+	}
+	return true
+}
