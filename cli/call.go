@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,19 +23,12 @@ func (a *app) callCommand() *cobra.Command {
 text that a model would get. The arguments are a JSON object: given as it is, in a
 file (@FILE) or on stdin (-); without them it is {}.
 
-The text goes to stdout and errors to stderr, and the exit code says what failed:
-  2  the command line
-  3  the server or the tool is unknown, the server is not ready, or the arguments
-     are wrong
-  4  the tool itself answered with an error
-  5  the connection, the deadline, or a malformed answer
-  6  the configuration cannot be used
-  7  the call was refused
-  8  the call was cancelled
-  1  anything else`,
+The text goes to stdout and errors to stderr. The exit code says whether the tool
+failed (4), the connection (5), or what was asked for (3); "toolhost help
+exit-codes" lists them all.`,
 		Example: `  toolhost call --config mcp.json docs search '{"query": "cobra"}'
   toolhost call --config mcp.json docs search @arguments.json`,
-		Args: arguments(cobra.RangeArgs(2, 3)),
+		Args: positional(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			result, err := a.call(cmd.Context(), c, args)
 			if err != nil {
@@ -56,33 +50,47 @@ func (a *app) call(ctx context.Context, c *connection, args []string) (*pack.Res
 	if c.config == "-" && given == "-" {
 		return nil, &usageError{errors.New("stdin cannot be both the configuration and the arguments")}
 	}
-	arguments, err := a.readArguments(given, c.limits)
+	config, err := a.readConfig(ctx, c.config, c.limits)
 	if err != nil {
 		return nil, err
 	}
-	l, _, err := a.connect(ctx, c, args[0], nil)
+	arguments, err := a.readArguments(ctx, given, c.limits)
+	if err != nil {
+		return nil, err
+	}
+	l, servers, err := a.connect(ctx, c, config, args[:1], nil)
 	if err != nil {
 		return nil, err
 	}
 	defer l.Close()
+	if err := c.unusable(servers, args[0]); err != nil {
+		return nil, err
+	}
 	params := rawjson.AppendString([]byte(`{"namespace":`), args[0])
 	params = rawjson.AppendString(append(params, `,"toolName":`...), args[1])
 	params = append(append(append(params, `,"arguments":`...), arguments...), '}')
 	return l.invoke(ctx, callDynamicTool, params)
 }
 
-// readArguments returns the JSON object that the command line gives.
-func (a *app) readArguments(given string, limits limit.Table) ([]byte, error) {
+// readArguments returns the JSON object that the command line gives. The error is
+// a *usageError, or says that ctx has ended.
+func (a *app) readArguments(ctx context.Context, given string, limits limit.Table) ([]byte, error) {
 	name, text := "the arguments", []byte(given)
 	if file, isFile := strings.CutPrefix(given, "@"); isFile || given == "-" {
 		if !isFile {
 			file = "-"
 		}
-		read, err := a.readFile(file, limit.HostLine, limits)
+		read, err := a.readFile(ctx, file, limit.HostLine, limits)
+		if err != nil && ctx.Err() == nil {
+			err = &usageError{fmt.Errorf("the arguments: %w", err)}
+		}
 		if err != nil {
 			return nil, err
 		}
 		name, text = file, read
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, &usageError{errors.New("the arguments are empty; leave them out or write {}")}
 	}
 	if err := rawjson.Check(text, rawjson.Bounds{Depth: limits.Int(limit.JSONDepth)}); err != nil {
 		return nil, &usageError{jsonError(name, text, err)}

@@ -7,11 +7,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
+	"runtime/debug"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/pack"
 	"github.com/toolhost/toolhost/redact"
 )
 
@@ -23,9 +23,8 @@ type app struct {
 	scrub *redact.Scrubber
 }
 
-// Run does what args say and returns the exit code: 0 when all went well, 2 when
-// args make no sense, and otherwise what exitCodes says. It ends early, in an
-// orderly way, when ctx ends.
+// Run does what args say and returns the exit code that exitRows lists. It ends
+// early, in an orderly way, when ctx ends.
 func Run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	scrub := redact.NewScrubber()
 	a := &app{in: in, out: out, err: newLogSink(errOut, scrub), scrub: scrub}
@@ -56,11 +55,7 @@ tries the servers of an mcp.json file.`,
 			if len(args) == 0 {
 				return nil
 			}
-			problem := fmt.Sprintf("unknown command %q", args[0])
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				problem += "; did you mean " + strings.Join(near, " or ") + "?"
-			}
-			return &usageError{errors.New(problem)}
+			return unknownCommand(cmd, args[0])
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, person := terminal(a.in); person {
@@ -83,58 +78,34 @@ tries the servers of an mcp.json file.`,
 		a.specCommand(),
 		a.versionCommand(),
 		limitsTopic(),
+		exitTopic(),
 	)
+	root.SetHelpCommand(helpCommand())
+
+	// --version prints what the command does. The flag is made here, since cobra's
+	// own takes -v too, which means something else to many.
+	build, _ := debug.ReadBuildInfo()
+	root.Version = versionLine(build)
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "print the versions of the program, the protocol and Go")
 	return root
 }
 
-// A usageError says that the arguments make no sense. Only these errors point to
-// the help.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-// arguments makes cobra's own checks of positional arguments usage errors.
-func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return &usageError{err}
-		}
-		return nil
-	}
-}
-
-// errShown ends a command with exit code 1 whose output has said why already.
-var errShown = errors.New("failed")
-
-// exitCodes are the exit codes of failures by the kind of the pack's error.
-// Every other failure is 1.
-var exitCodes = map[pack.Kind]int{
-	pack.KindMessage:     3,
-	pack.KindBackend:     4,
-	pack.KindTransport:   5,
-	pack.KindUnavailable: 6,
-	pack.KindRefused:     7,
-	pack.KindCancelled:   8,
-}
-
-// report tells people what went wrong and returns the exit code for it.
+// report tells people what went wrong and returns the exit code for it. It says
+// nothing where the output has said it, or where nobody wants to read on, as in
+// "toolhost spec | head".
 func (a *app) report(cmd *cobra.Command, err error) int {
 	if err == nil {
 		return 0
 	}
-	if errors.Is(err, errShown) {
-		return 1
+	if errors.Is(err, errNotReady) || errors.Is(err, syscall.EPIPE) {
+		return exitCode(err)
 	}
 	fmt.Fprintf(a.err, "toolhost: %s\n", escapeLines(err.Error()))
 	if _, ok := errors.AsType[*usageError](err); ok {
 		fmt.Fprintf(a.err, "Run \"%s --help\" to see how it is used.\n", cmd.CommandPath())
-		return 2
 	}
-	if e, ok := errors.AsType[*pack.Error](err); ok && exitCodes[e.Kind] != 0 {
-		return exitCodes[e.Kind]
-	}
-	return 1
+	return exitCode(err)
 }
 
 // terminal returns the size of the terminal that f is, and whether it is one.

@@ -23,7 +23,17 @@ func TestUsage(t *testing.T) {
 		{"help on the limits", []string{"help", "limits"}, 0, "host_line", nil},
 		{"a command that is none", []string{"serv"}, 2, "", []string{`unknown command "serv"; did you mean serve?`, `Run "toolhost --help"`}},
 		{"a flag that is none", []string{"serve", "--quiet"}, 2, "", []string{"--quiet", `Run "toolhost serve --help"`}},
-		{"an argument that is none", []string{"serve", "now"}, 2, "", []string{"now", `Run "toolhost serve --help"`}},
+		{"an argument where there is none", []string{"serve", "now"}, 2, "", []string{"serve takes flags only, and no argument; usage: toolhost serve [flags]\n", `Run "toolhost serve --help"`}},
+		{"too few arguments", []string{"call", "docs"}, 2, "", []string{"too few arguments; usage: toolhost call --config FILE NAMESPACE TOOL [JSON|@FILE|-] [flags]\n"}},
+		{"too many arguments", []string{"call", "docs", "add", "{a:", "1}"}, 2, "", []string{"too many arguments (4); quote what belongs together; usage: toolhost call "}},
+		{"two of what excludes the other", []string{"spec", "--list", "--openrpc"}, 2, "", []string{"--list, --openrpc and NAME exclude each other"}},
+		{"help on what is none", []string{"help", "bogus"}, 2, "", []string{`unknown command "bogus"; the topics are exit-codes and limits`, `Run "toolhost help --help"`}},
+		{"help on what is nearly one", []string{"help", "serv"}, 2, "", []string{`unknown command "serv"; did you mean serve?`}},
+		{"help on an argument", []string{"help", "serve", "now"}, 2, "", []string{`unknown command "serve now"`}},
+		{"help on a command of a command", []string{"help", "completion", "bash"}, 0, "bash", nil},
+		{"help on nothing", []string{"help"}, 0, "Available Commands:", nil},
+		{"no time to wait", []string{"check", "--config", "-", "--timeout", "-1s"}, 2, "", []string{"want a time above 0, as 30s"}},
+		{"a time that is none", []string{"check", "--config", "-", "--timeout", "30"}, 2, "", []string{"want a time above 0, as 30s"}},
 		{"a level that is none", []string{"serve", "--log-level", "loud"}, 2, "", []string{"want debug, info, warn or error"}},
 		{"a format that is none", []string{"serve", "--log-format", "xml"}, 2, "", []string{"want text or json"}},
 		{"a limit that is none", []string{"serve", "--limit", "speed=1"}, 2, "", []string{`limit "speed" is unknown; known: host_line`}},
@@ -93,8 +103,10 @@ func TestSpec(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	if code, text, _ := run(t, "", "version"); code != 0 || !strings.HasPrefix(text, "toolhost "+version+" (protocol 1, go1.") {
-		t.Errorf("exit code %d: %s", code, text)
+	for _, arg := range []string{"version", "--version"} {
+		if code, text, stderr := run(t, "", arg); code != 0 || !strings.HasPrefix(text, "toolhost "+version+" (protocol 1, go1.") || strings.Count(text, "\n") != 1 || stderr != "" {
+			t.Errorf("%s: exit code %d: %s%s", arg, code, text, stderr)
+		}
 	}
 	build := &debug.BuildInfo{GoVersion: "go1.26.0", Settings: []debug.BuildSetting{
 		{Key: "vcs.revision", Value: "0123456789abcdef0123"}, {Key: "vcs.modified", Value: "true"},

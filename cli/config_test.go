@@ -18,11 +18,18 @@ func TestReadConfig(t *testing.T) {
 		{"mcpServers is no object", `{"mcpServers": 3}`, `3`, ""},
 		{"a server called servers", `{"servers": {"url": "u"}}`, `{"servers": {"url": "u"}}`, ""},
 		{"the member of VS Code", `{"servers": {"a": {"url": "u"}}}`, "", `the servers are under "servers"; rename it to "mcpServers"`},
+		{"the members of VS Code's settings", `{"mcp": {"servers": {"a": {"url": "u"}}}}`, "", `the servers are under "servers" in "mcp"; write that object under "mcpServers"`},
+		{"another case", `{"McpServers": {"a": {"url": "u"}}}`, "", `the servers are under "McpServers"; rename it to "mcpServers"`},
+		{"one entry without a name", `{"url": "https://a.example/"}`, "", `this is the entry of one server; write {"mcpServers": {"NAME": ...}} around it`},
+		{"a server called url", `{"url": {"url": "u"}}`, `{"url": {"url": "u"}}`, ""},
 		{"B195 a comment", "{\n  // mine\n  \"a\": {}\n}", "", "mcp.json:2:3: "},
 		{"B195 a comment is named", "{\n  /* mine */}", "", "JSON has no comments, so remove them"},
 		{"B195 a trailing comma", "{\"mcpServers\": {\n\"a\": {},\n}}", "", "mcp.json:3:1: "},
 		{"B195 a trailing comma is named", "{\"a\": [1,]}", "", "JSON has no comma after the last member, so remove it"},
-		{"an empty file", "", "", "mcp.json:1:1: "},
+		{"an empty file", " \n", "", `mcp.json is empty; write {"mcpServers": {"NAME": {"url": "https://..."}}}`},
+		{"UTF-16", "\xff\xfe{\x00}\x00", "", "mcp.json is UTF-16; save it as UTF-8"},
+		{"T42 mcpServers twice", `{"mcpServers": {}, "inputs": [], "mcp\u0053ervers": {}}`, "", `mcp.json: "mcpServers" stands twice; put all servers into one of them`},
+		{"a member of others twice", `{"inputs": 1, "inputs": 2, "mcpServers": {}}`, `{}`, ""},
 		{"L40 too large", `{"a": "` + strings.Repeat("x", 1<<20) + `"}`, "", "exceeds the limit config_file (1MiB)"},
 		{"L11 too deep", strings.Repeat(`{"a":`, 600) + "1" + strings.Repeat("}", 600), "", "mcp.json:1:"},
 	} {
@@ -30,26 +37,29 @@ func TestReadConfig(t *testing.T) {
 		if err := os.WriteFile(name, []byte(test.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, err := (&app{}).readConfig(name, limit.Table{})
+		got, err := (&app{}).readConfig(t.Context(), name, limit.Table{})
 		switch {
 		case test.err == "" && (err != nil || string(got) != test.want):
 			t.Errorf("%s: got %s, %v", test.situation, got, err)
 		case test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)):
 			t.Errorf("%s: error %v, want %s", test.situation, err, test.err)
 		}
+		if code := exitCode(err); err != nil && code != exitConfig {
+			t.Errorf("%s: exit code %d", test.situation, code)
+		}
 	}
 }
 
 func TestReadConfigFromElsewhere(t *testing.T) {
 	a := &app{in: strings.NewReader(`{"a": {}}`)}
-	if got, err := a.readConfig("-", limit.Table{}); err != nil || string(got) != `{"a": {}}` {
+	if got, err := a.readConfig(t.Context(), "-", limit.Table{}); err != nil || string(got) != `{"a": {}}` {
 		t.Errorf("stdin: got %s, %v", got, err)
 	}
-	if _, err := a.readConfig(filepath.Join(t.TempDir(), "none.json"), limit.Table{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := a.readConfig(t.Context(), filepath.Join(t.TempDir(), "none.json"), limit.Table{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no such file: %v", err)
 	}
 	var usage *usageError
-	if _, err := a.readConfig("", limit.Table{}); !errors.As(err, &usage) || !strings.Contains(err.Error(), "--config FILE") {
+	if _, err := a.readConfig(t.Context(), "", limit.Table{}); !errors.As(err, &usage) || !strings.Contains(err.Error(), "--config FILE") {
 		t.Errorf("no name: %v", err)
 	}
 }
@@ -66,11 +76,16 @@ func TestReadArguments(t *testing.T) {
 		{`[1]`, "", "must be a JSON object, as {\"name\": \"value\"}, not an array"},
 		{`{a: 1}`, "", "the arguments:1:2: "},
 		{"@" + file + "x", "", "no such file"},
+		{"@" + filepath.Dir(file), "", "is a folder; only a regular file is read"},
+		{" ", "", "the arguments are empty; leave them out or write {}"},
 	} {
 		a := &app{in: strings.NewReader(`{"from": "stdin"}`)}
-		got, err := a.readArguments(test.given, limit.Table{})
+		got, err := a.readArguments(t.Context(), test.given, limit.Table{})
 		if test.err == "" && (err != nil || string(got) != test.want) || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
 			t.Errorf("%s: got %s, %v", test.given, got, err)
+		}
+		if code := exitCode(err); err != nil && code != exitUsage {
+			t.Errorf("%s: exit code %d", test.given, code)
 		}
 	}
 }

@@ -30,7 +30,7 @@ tools, a cancel, a tool that fails, and a server that cannot be reached. Each li
 is what went through the child's pipes; a mark shows where a terminal cut it.
 
 The exit code is 0 when the child behaved as the protocol says.`,
-		Args: arguments(cobra.NoArgs),
+		Args: positional(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			self, err := os.Executable()
 			if err != nil {

@@ -8,5 +8,6 @@
 // servers is escaped before it reaches a terminal.
 //
 // Each command waits for the goroutines that it starts, except that one write to
-// a stderr that nobody reads may stay behind when the process exits.
+// a stderr that nobody reads, and after an interrupt one read of a stdin that
+// cannot be woken, may stay behind when the process exits.
 package cli

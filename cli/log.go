@@ -27,7 +27,9 @@ type logSink struct {
 	pending atomic.Int64 // bytes in queue
 	dropped atomic.Int64 // records dropped and not yet reported
 
-	format atomic.Pointer[logFormat] // of the records
+	format atomic.Pointer[logFormat]    // of the records
+	rate   logRate                      // of all loggers
+	root   atomic.Pointer[slog.Handler] // the newest logger's, for what Close has to say; nil without one
 
 	closing chan struct{} // closed once, by Close
 	done    chan struct{} // closed when the goroutine has ended
@@ -56,10 +58,13 @@ func newLogSink(w io.Writer, scrub *redact.Scrubber) *logSink {
 	return s
 }
 
-// logger returns a logger that writes to the sink.
+// logger returns a logger that writes to the sink, at most so much in a second
+// (L27).
 func (s *logSink) logger(scrub *redact.Scrubber, format *logFormat, level slog.Level) *slog.Logger {
 	s.format.Store(format)
-	return slog.New(scrub.Handler(format.handler(s, &slog.HandlerOptions{Level: level})))
+	handler := scrub.Handler(format.handler(s, &slog.HandlerOptions{Level: level}))
+	s.root.Store(&handler)
+	return slog.New(&rateHandler{next: handler, root: handler, rate: &s.rate})
 }
 
 // Write queues one record or one message for people. It never blocks and never
@@ -114,6 +119,9 @@ func (s *logSink) drain(out *redact.Writer) {
 // Close writes what is queued and ends the goroutine, unless stderr is not read:
 // then it gives up after logFlushTime, and the goroutine stays in its write.
 func (s *logSink) Close() {
+	if root := s.root.Load(); root != nil {
+		tellDropped(*root, s.rate.flush())
+	}
 	close(s.closing)
 	select {
 	case <-s.done:

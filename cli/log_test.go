@@ -31,6 +31,9 @@ func TestB249_UnreadStderrNeverBlocksAndIsCounted(t *testing.T) {
 		log := sink.logger(redact.NewScrubber(), logFormats[0], slog.LevelWarn)
 		const records = 3 * maxLogRecords
 		for i := range records {
+			if i%maxLogLines == 0 {
+				time.Sleep(time.Second) // in fake time: so many a second are taken
+			}
 			log.Error("something happened", "n", i)
 		}
 		start := time.Now()

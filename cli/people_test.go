@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ func TestCheck(t *testing.T) {
 		config := configure(t, entry("good", server), `"old": {"type": "sse", "url": "http://127.0.0.1/"}`,
 			`"local": {"command": "npx"}`, fmt.Sprintf(`"gone": {"url": %q}`, closed), `"unset": {"url": "${env:TOOLHOST_TEST_UNSET}"}`)
 		code, stdout, _ := run(t, "", "check", "--config", config)
-		if code != 1 || !strings.HasSuffix(stdout, "1 of 5 servers are ready\n") {
+		if code != exitNotReady || !strings.HasSuffix(stdout, "1 of 5 servers are ready\n") {
 			t.Errorf("exit code %d\n%s", code, stdout)
 		}
 		for _, want := range []string{
@@ -77,7 +78,7 @@ func TestCheck(t *testing.T) {
 		if err := json.Unmarshal([]byte(stdout), &report); err != nil {
 			t.Fatal(err)
 		}
-		if code != 1 || report.Ready || len(report.Servers) != 5 || report.Servers[0].Name != "gone" || report.Servers[0].Error == "" {
+		if code != exitNotReady || report.Ready || len(report.Servers) != 5 || report.Servers[0].Name != "gone" || report.Servers[0].Error == "" {
 			t.Errorf("exit code %d: %+v", code, report)
 		}
 	})
@@ -86,7 +87,48 @@ func TestCheck(t *testing.T) {
 			{Method: "server/discover", Reply: fakeserver.Reply{Hold: true, Chunks: []fakeserver.Chunk{{Text: ": wait\n\n"}}}},
 		}})
 		code, stdout, _ := run(t, "", "check", "--config", configure(t, entry("good", server), entry("silent", silent)), "--timeout", "300ms")
-		if want := "loading  silent  no answer within 300ms; give it longer by --timeout\n"; code != 1 || !strings.Contains(stdout, want) {
+		if want := "loading  silent  no answer within 300ms; give it longer by --timeout\n"; code != exitNotReady || !strings.Contains(stdout, want) {
+			t.Errorf("exit code %d\n%s", code, stdout)
+		}
+	})
+	t.Run("B201 warnings", func(t *testing.T) {
+		config := configure(t, entry("good", server), `"twice": {"url": 1}, "twice": {"url": 2}`,
+			fmt.Sprintf(`"odd": {"url": %q, "disabled": true, "headers": {"X-Key": "${TOOLHOST_TEST_KEY}"}}`, server.URL()),
+			// A credential in the wrong place, too: names are shown, unless they are secret.
+			fmt.Sprintf(`"swapped": {"url": %q, "headers": {"canary-5f0c1e9a77b2": "", "X-Other": "canary-5f0c1e9a77b2"}}`, server.URL()))
+		const disabled = "disabled has no effect: the server is used; take the entry out to switch it off"
+		const placeholder = `headers: "X-Key" holds a placeholder`
+		_, stdout, stderr := run(t, "", "check", "--config", config, "--limit", "tools=1")
+		for _, want := range []string{
+			"warning  odd  " + disabled + "\n", "warning  odd  " + placeholder,
+			"warning  good  the list of tools exceeds the limit tools (1); it was cut\n",
+			"error    twice  the name stands twice in the configuration",
+			`warning  swapped  headers: "[redacted]" is empty` + "\n",
+		} {
+			if strings.Count(stdout, want) != 1 || stderr != "" {
+				t.Errorf("not once %q in\n%s%s", want, stdout, stderr)
+			}
+		}
+		_, stdout, _ = run(t, "", "check", "--config", config, "--json")
+		var report struct {
+			Servers []struct {
+				Name     string
+				Warnings []string
+			}
+		}
+		if err := json.Unmarshal([]byte(stdout), &report); err != nil || len(report.Servers) != 4 {
+			t.Fatalf("%v: %s", err, stdout)
+		}
+		if odd := report.Servers[1]; odd.Name != "odd" || len(odd.Warnings) != 2 || !slices.Contains(odd.Warnings, disabled) {
+			t.Errorf("%s", stdout)
+		}
+		if strings.Contains(stdout, "null") || len(report.Servers[0].Warnings) != 0 {
+			t.Errorf("a server without warnings: %s", stdout)
+		}
+	})
+	t.Run("a server without a name hides no other", func(t *testing.T) {
+		code, stdout, _ := run(t, "", "check", "--config", configure(t, entry("", server), entry("a", server)))
+		if code != 0 || !strings.Contains(stdout, "ready    \"\"  ") || !strings.HasSuffix(stdout, "all servers are ready (2)\n") {
 			t.Errorf("exit code %d\n%s", code, stdout)
 		}
 	})
@@ -122,7 +164,6 @@ func TestTools(t *testing.T) {
 		{"all, as JSON", []string{"--json"}, 0, `{"namespaces":[{"namespace":"docs","status":"ready","tools":["find","list"]},{"namespace":"local","status":"error","reason":"local MCP servers (command) are not supported yet","tools":[]}]}` + "\n"},
 		{"unknown server", []string{"doc"}, 3, `"docs"`},
 		{"unknown tool", []string{"docs", "fin"}, 3, `find`},
-		{"a server that is not ready", []string{"local"}, 0, "local  error; local MCP servers (command) are not supported yet\n"},
 		{"a tool of a server that is not ready", []string{"local", "x"}, 3, "local MCP servers (command) are not supported yet"},
 		{"too many names", []string{"a", "b", "c"}, 2, "toolhost tools --help"},
 	} {
@@ -133,6 +174,27 @@ func TestTools(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a server that is not ready", func(t *testing.T) {
+		code, stdout, stderr := run(t, "", "tools", "--config", config, "local")
+		if want := "local  error; local MCP servers (command) are not supported yet\n"; code != exitNotReady || stdout != want || stderr != "" {
+			t.Errorf("exit code %d\nstdout %q\nstderr %q", code, stdout, stderr)
+		}
+	})
+	t.Run("a list that is not whole", func(t *testing.T) {
+		const note = "docs  ready; the list of tools exceeds the limit tools (1); it was cut\n"
+		for _, test := range []struct {
+			args []string
+			want string
+		}{
+			{nil, note + "  find\nlocal  error; "},
+			{[]string{"docs"}, note + "find\n"},
+		} {
+			code, stdout, _ := run(t, "", append([]string{"tools", "--config", config, "--limit", "tools=1"}, test.args...)...)
+			if code != 0 || !strings.HasPrefix(stdout, test.want) {
+				t.Errorf("exit code %d\nstdout %q\nwant   %q", code, stdout, test.want)
+			}
+		}
+	})
 }
 
 func TestCall(t *testing.T) {
@@ -144,7 +206,10 @@ func TestCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := configure(t, entry("demo", server), entry("drops", drops), fmt.Sprintf(`"gone": {"url": %q}`, closed))
+	silent := fakeserver.StartTest(t, fakeserver.Options{Era: fakeserver.Modern, Script: []fakeserver.Row{
+		{Method: "server/discover", Reply: fakeserver.Reply{Hold: true, Chunks: []fakeserver.Chunk{{Text: ": wait\n\n"}}}},
+	}})
+	config := configure(t, entry("demo", server), entry("drops", drops), entry("silent", silent), fmt.Sprintf(`"gone": {"url": %q}`, closed))
 	for _, test := range []struct {
 		situation string
 		stdin     string
@@ -158,15 +223,20 @@ func TestCall(t *testing.T) {
 		{"S1-20 the tool fails", "", []string{"demo", "fail", `{"text": "first\nsecond \u001b[2J"}`}, 4, "toolhost: first\nsecond \\u{1b}[2J\n"},
 		{"S1-20 the connection fails", "", []string{"drops", "echo", `{"text": ""}`}, 5, "toolhost: "},
 		{"unknown server", "", []string{"dem", "add"}, 3, `"demo"`},
-		{"S1-09 a server that is not ready", "", []string{"gone", "add"}, 3, "gone"},
+		{"S1-09 a server that is not ready", "", []string{"gone", "add"}, 3, `toolhost: server "gone" is not ready: cannot connect to `},
+		{"no answer in time", "", []string{"silent", "add", "--timeout", "300ms"}, 3, `toolhost: server "silent" is not ready: no answer within 300ms; give it longer by --timeout` + "\n"},
 		{"arguments that are no object", "", []string{"demo", "add", "3"}, 2, "must be a JSON object"},
 		{"arguments that are no JSON", "", []string{"demo", "add", "{a}"}, 2, "the arguments:1:2:"},
+		{"arguments that are no JSON, on stdin", "{a}", []string{"demo", "add", "-"}, 2, "stdin:1:2:"},
 		{"too few names", "", []string{"demo"}, 2, "toolhost call --help"},
 	} {
 		t.Run(test.situation, func(t *testing.T) {
 			code, stdout, stderr := run(t, test.stdin, append([]string{"call", "--config", config}, test.args...)...)
 			if code != test.code || code == 0 && stdout != test.want || code != 0 && (stdout != "" || !strings.Contains(stderr, test.want)) {
 				t.Errorf("exit code %d, want %d\nstdout %q\nstderr %q\nwant   %q", code, test.code, stdout, stderr, test.want)
+			}
+			if strings.Contains(stderr, "background") {
+				t.Errorf("a command that ends promises to go on: %s", stderr)
 			}
 		})
 	}

@@ -18,7 +18,7 @@ func (a *app) serveCommand() *cobra.Command {
 with exit code 0. The log goes to stderr. "toolhost spec" prints the protocol.
 
 SIGTERM and an interrupt end it like the end of stdin; a second one at once.`,
-		Args: arguments(cobra.NoArgs),
+		Args: positional(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.serve(cmd.Context(), s)
 		},

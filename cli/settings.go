@@ -50,13 +50,34 @@ type connection struct {
 
 func newConnection() *connection {
 	// What is printed gives the reasons that the log would repeat.
-	return &connection{settings: newSettings(slog.LevelError)}
+	return &connection{settings: newSettings(slog.LevelError), timeout: connectTime}
 }
 
 func (c *connection) register(cmd *cobra.Command) {
 	c.settings.register(cmd)
 	cmd.Flags().StringVar(&c.config, "config", "", "the mcp.json `FILE`, or its mcpServers object; - for stdin")
-	cmd.Flags().DurationVar(&c.timeout, "timeout", connectTime, "how long to wait for the servers to be ready")
+	cmd.Flags().Var(timeFlag{&c.timeout}, "timeout", "how long to wait for the servers to be ready")
+}
+
+// timeFlag is --timeout.
+type timeFlag struct{ time *time.Duration }
+
+func (f timeFlag) String() string {
+	if f.time == nil { // pflag asks the zero value, to learn what a default is
+		return ""
+	}
+	return f.time.String()
+}
+
+func (timeFlag) Type() string { return "TIME" }
+
+func (f timeFlag) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return errors.New("want a time above 0, as 30s or 2m")
+	}
+	*f.time = d
+	return nil
 }
 
 // limitFlag is --limit NAME=VALUE.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 
@@ -19,9 +20,11 @@ tables of methods and errors, the JSON Schema of each message, the vectors.`,
 		Example: `  toolhost spec | less
   toolhost spec --list
   toolhost spec schema/invoke.params.json`,
-		Args: arguments(cobra.MaximumNArgs(1)),
+		Args: positional(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
+			case list && openRPC, len(args) > 0 && (list || openRPC):
+				return &usageError{errors.New("--list, --openrpc and NAME exclude each other")}
 			case list:
 				return a.listSpec()
 			case openRPC:
@@ -35,7 +38,6 @@ tables of methods and errors, the JSON Schema of each message, the vectors.`,
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "list the names that can be printed")
 	cmd.Flags().BoolVar(&openRPC, "openrpc", false, "print an OpenRPC document of the methods")
-	cmd.MarkFlagsMutuallyExclusive("list", "openrpc")
 	return cmd
 }
 

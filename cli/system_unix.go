@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// openNoWait opens a pipe without waiting for who writes it.
+const openNoWait = unix.O_NONBLOCK
+
 // control runs call on a file's descriptor and returns its error.
 func control(conn syscall.RawConn, call func(fd uintptr) error) error {
 	var failed error

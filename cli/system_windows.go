@@ -6,6 +6,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// openNoWait is nothing here: opening a file does not wait.
+const openNoWait = 0
+
 // sizeOf returns the size of the console that f is, and whether it is one.
 func sizeOf(f *os.File) (size terminalSize, ok bool) {
 	handle := windows.Handle(f.Fd())

@@ -9,6 +9,9 @@ import (
 
 // shownName makes a server's or a tool's name fit for people (L16).
 func shownName(name string) string {
+	if name == "" {
+		return `""`
+	}
 	return redact.Cut(redact.Escape(name), limit.Table{}.Int(limit.TitleShown))
 }
 

@@ -16,7 +16,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of the program, the protocol and Go",
-		Args:  arguments(cobra.NoArgs),
+		Args:  positional(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			build, _ := debug.ReadBuildInfo()
 			_, err := fmt.Fprintln(a.out, versionLine(build))
