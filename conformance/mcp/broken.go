@@ -28,7 +28,7 @@ var broken = []breakage{
 	},
 	{
 		rule: "the arguments of a call are left out",
-		file: "mcpclient/call.go",
+		file: "mcpclient/exchange.go",
 		old:  "rawjson.AppendLine(append(dst, `,\"arguments\":`...), arguments)",
 		new:  "rawjson.AppendLine(append(dst, `,\"arguments\":`...), []byte(`{}`))",
 		red:  []string{"tools_call", "http-custom-headers", "json-schema-2020-12-preservation"},

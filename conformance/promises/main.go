@@ -21,7 +21,8 @@ import (
 	"strings"
 )
 
-// promises are what the pack runvil/mcp promises, in a few words each.
+// promises are what the packs promise, in a few words each: S1 is runvil/mcp, S2
+// tanstack/mcp.
 var promises = []struct{ id, text string }{
 	{"S1-01", "the pack's name, id, description; Install; duplicate packs"},
 	{"S1-02", "the configuration is the mcpServers object"},
@@ -50,6 +51,23 @@ var promises = []struct{ id, text string }{
 	{"S1-25", "no value of env or headers is ever shown"},
 	{"S1-26", "no process is started"},
 	{"S1-27", "the import rule; only Install and its options are exported"},
+	{"S2-01", "servers in document order, local or remote, each judged on its own"},
+	{"S2-02", "oauth: its commands, its approvals, tools after the sign-in (the sign-in itself comes later)"},
+	{"S2-03", "timeoutMs: to connect, to list, to answer a call"},
+	{"S2-04", "codeMode is passed on"},
+	{"S2-05", "needsApproval: every call that matches asks, and nothing runs without a yes"},
+	{"S2-06", "tools are named <server>_<tool>, or as toolName says"},
+	{"S2-07", "statuses: connecting, connected, reconnecting, failed, with the count of tools"},
+	{"S2-08", "a server that fails does not stop the others"},
+	{"S2-09", "the first ready waits for the servers; tools can be used before"},
+	{"S2-10", "one process for all packs with the same local server"},
+	{"S2-11", "reconnects after 0.5 s, doubling to 30 s, anew after 30 s of life"},
+	{"S2-12", "a question that names no call goes only to the one run that calls"},
+	{"S2-13", "tools/list_changed: the next ready lists again, changed is sent"},
+	{"S2-14", "the same name twice: the first server keeps it, or the later one fails"},
+	{"S2-15", "elicitation is declared in the modes that the host takes"},
+	{"S2-16", "a call that asks waits for the answer, up to 5 times, its deadline standing still"},
+	{"S2-17", "prompts as entries; resources listed and read"},
 }
 
 func main() {
@@ -131,13 +149,13 @@ func collect(r io.Reader) ([]result, error) {
 
 // named finds ids in the name of a test: TestS1_04_Listing, or a subtest "S1-04
 // one tool". A test may prove several, as TestS1_04_05_Both.
-var named = regexp.MustCompile(`S1((?:[-_][0-9][0-9])+)(?:[^0-9]|$)`)
+var named = regexp.MustCompile(`S([12])((?:[-_][0-9][0-9])+)(?:[^0-9]|$)`)
 
 func idsOf(test string) []string {
 	ids := map[string]bool{}
 	for _, match := range named.FindAllStringSubmatch(test, -1) {
-		for number := range strings.FieldsFuncSeq(match[1], func(r rune) bool { return r == '-' || r == '_' }) {
-			ids["S1-"+number] = true
+		for number := range strings.FieldsFuncSeq(match[2], func(r rune) bool { return r == '-' || r == '_' }) {
+			ids["S"+match[1]+"-"+number] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(ids))

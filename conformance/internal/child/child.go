@@ -33,6 +33,11 @@ type Options struct {
 	// Notify is called for each notification, on the goroutine that reads.
 	Notify func(method string, params json.RawMessage)
 
+	// Answer answers the child's questions, each on a goroutine of its own, with
+	// the JSON of a result; "" leaves a question without an answer. Nil, and every
+	// question is a stray.
+	Answer func(method string, params json.RawMessage) (result string)
+
 	// Take is offered every message first, on the goroutine that reads, for a
 	// caller that must not spend time on decoding. True means that it has taken
 	// the message. The bytes are valid until it returns.

@@ -83,6 +83,10 @@ func (c *Child) take(text []byte) {
 		}
 		return
 	}
+	if err == nil && m.Method != "" && c.opts.Answer != nil {
+		go c.answer(m.ID, m.Method, m.Params)
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ch := c.waiting[string(m.ID)]
@@ -97,4 +101,12 @@ func (c *Child) take(text []byte) {
 	}
 	delete(c.waiting, string(m.ID))
 	ch <- reply
+}
+
+// answer answers a question of the child's. One that came too late to be written is
+// of no interest: the child has ended.
+func (c *Child) answer(id json.RawMessage, method string, params json.RawMessage) {
+	if result := c.opts.Answer(method, params); result != "" {
+		c.Write(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":` + result + `}`)
+	}
 }

@@ -46,22 +46,42 @@ func playHost() {
 	servers := func(status string) string {
 		return `[{"name":"conformance","status":"` + status + `","toolCount":0}]`
 	}
-	asked := 0
+	asked, direct := 0, false
+	var held json.RawMessage // the id of the call whose question is open
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		fmt.Fprintln(seen, lines.Text())
 		var m struct {
 			ID     json.RawMessage
 			Method string
-			Params struct{ Tool string }
+			Params struct{ Tool, Pack string }
+			Result json.RawMessage
 		}
 		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
 			panic(err)
 		}
 		result := ""
 		switch {
-		case m.Method == "cancel", play == "hang" && m.Params.Tool == "mcp/call_dynamic_tool":
+		case m.Method == "cancel":
 			continue
+		case m.Result != nil:
+			m.ID, held = held, nil
+			result = `{"content":"confirmed","untrusted":true}`
+		case play == "ask" && m.Params.Tool == "mcp/conformance_test_mrtr_echo_state":
+			held = m.ID
+			fmt.Println(`{"jsonrpc":"2.0","id":1,"method":"elicit","params":{"id":"mcp","invoke":` + string(m.ID) +
+				`,"server":"conformance","mode":"form","message":"?","schema":{"type":"object"}}}`)
+			continue
+		case m.Method == "ready" && direct:
+			status, tools := "connected", `{"name":"mcp/conformance_a","kind":"tool","description":"d","inputSchema":{"type":"object"},"untrusted":true,"server":"conformance","serverTool":"a"}`
+			if play == "error" {
+				status = "failed"
+			}
+			if play == "empty" {
+				tools = ""
+			}
+			result = `{"tools":[` + tools + `],"servers":` + servers(status) + `}`
 		case m.Method == "construct":
+			direct = m.Params.Pack == "tanstack/mcp"
 			result = `{"protocol":"1","child":{"name":"x","version":"0"},"pack":{"name":"runvil/mcp","id":"mcp","description":"d"},"tools":[]}`
 		case m.Method == "ready":
 			result = `{"tools":[],"servers":` + servers("loading") + `}`
@@ -224,18 +244,29 @@ func TestEndStates(t *testing.T) {
 	}
 }
 
-func TestACallThatIsGivenUpIsCancelled(t *testing.T) {
-	seen, err := drive(t, "elicitation-sep1034-client-defaults", "", "auto", "hang")
-	if err == nil || !strings.Contains(err.Error(), "still waits for an answer of the user") {
-		t.Errorf("the call ended with %v", err)
-	}
-	var call struct{ ID json.RawMessage }
-	last := seen[len(seen)-2:]
-	if err := json.Unmarshal([]byte(last[0]), &call); err != nil {
-		t.Fatal(err)
-	}
-	if want := `{"jsonrpc":"2.0","method":"cancel","params":{"id":` + string(call.ID) + `}}`; last[1] != want {
-		t.Errorf("the host saw last %s, want %s", last[1], want)
+// TestPlaysWithAUser: the pack with a user is constructed, and says what its user
+// takes; the scenario's end state is judged as in the others.
+func TestPlaysWithAUser(t *testing.T) {
+	for name, test := range map[string]struct{ scenario, play, err string }{
+		"every form is accepted as it is": {"elicitation-sep1034-client-defaults", "", ""},
+		"another call while one asks":     {"sep-2322-client-request-state", "ask", ""},
+		"no question comes":               {"sep-2322-client-request-state", "", "question did not come"},
+		"the server is in error":          {"sep-2322-client-request-state", "error", "could not be used"},
+		"no tool is there to be called":   {"elicitation-sep1034-client-defaults", "empty", "lists no tool"},
+		"the result is empty":             {"elicitation-sep1034-client-defaults", "silent", "the result is empty"},
+	} {
+		seen, err := drive(t, test.scenario, "", "pinned", test.play)
+		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+			t.Errorf("%s: %v, want %q", name, err, test.err)
+		}
+		if !slices.ContainsFunc(seen, func(line string) bool {
+			return strings.Contains(line, `"pack":"tanstack/mcp"`) && strings.Contains(line, `"elicit":{"form":true}`) && strings.Contains(line, `"protocolVersion":"2025-06-18"`)
+		}) {
+			t.Errorf("%s: the host was not constructed so: %q", name, seen)
+		}
+		if test.play == "ask" && !slices.ContainsFunc(seen, func(line string) bool { return strings.Contains(line, `"content":{"confirmed":true}`) }) {
+			t.Errorf("%s: the question was not answered: %q", name, seen)
+		}
 	}
 }
 

@@ -24,6 +24,10 @@ const (
 type host struct {
 	c       *child.Child
 	changed chan struct{} // holds one when a status came since it was looked at
+
+	// answer is the user, of the plays that have one: it fills in a form.
+	answer func() (content string)
+	asked  chan struct{} // holds one when a question came since it was looked at
 }
 
 // startHost starts the binary. Its stderr is ours, which the suite keeps.
@@ -32,7 +36,7 @@ func startHost(bin string) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{changed: make(chan struct{}, 1)}
+	h := &host{changed: make(chan struct{}, 1), asked: make(chan struct{}, 1)}
 	h.c, err = child.Start(bin, child.Options{
 		Stderr: os.Stderr,
 		Check:  checker.Trace,
@@ -42,17 +46,29 @@ func startHost(bin string) (*host, error) {
 			default:
 			}
 		},
+		Answer: func(method string, _ json.RawMessage) string {
+			if method != "elicit" || h.answer == nil {
+				return `{"action":"decline"}`
+			}
+			select {
+			case h.asked <- struct{}{}:
+			default:
+			}
+			return `{"action":"accept","content":` + h.answer() + `}`
+		},
 	})
 	return h, err
+}
+
+// An entry is the suite's server as the configuration has it.
+type entry struct {
+	URL             string `json:"url"`
+	ProtocolVersion string `json:"protocolVersion,omitempty"`
 }
 
 // construct makes the pack over an mcpServers object with one entry. version is
 // the revision to speak, "" to leave that to toolhost.
 func (h *host) construct(ctx context.Context, url, version string) error {
-	type entry struct {
-		URL             string `json:"url"`
-		ProtocolVersion string `json:"protocolVersion,omitempty"`
-	}
 	var params struct {
 		Pack   string           `json:"pack"`
 		ID     string           `json:"id"`
@@ -73,6 +89,51 @@ func (h *host) construct(ctx context.Context, url, version string) error {
 		return err
 	}
 	return h.ask(ctx, "ready", map[string]string{"id": pack}, nil)
+}
+
+// constructDirect makes the pack that gives the server's tools by name, with a user
+// who takes forms, and returns the tools.
+func (h *host) constructDirect(ctx context.Context, url, version string) ([]tool, error) {
+	params, err := json.Marshal(map[string]any{
+		"pack": "tanstack/mcp", "id": pack, "protocol": "1",
+		"config": map[string]any{"servers": map[string]any{server: entry{url, version}}},
+		"host":   map[string]any{"name": "driver", "capabilities": map[string]any{"elicit": map[string]bool{"form": true}, "status": true}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := h.ask(ctx, "construct", json.RawMessage(params), nil); err != nil {
+		return nil, err
+	}
+	var ready struct {
+		Tools   []struct{ Kind, ServerTool string }
+		Servers []struct{ Status, Error string }
+	}
+	if err := h.ask(ctx, "ready", map[string]string{"id": pack}, &ready); err != nil {
+		return nil, err
+	}
+	if len(ready.Servers) != 1 || ready.Servers[0].Status != "connected" {
+		return nil, fmt.Errorf("the server could not be used: %+v", ready.Servers)
+	}
+	var tools []tool
+	for _, t := range ready.Tools {
+		if t.Kind == "tool" {
+			tools = append(tools, tool{Name: t.ServerTool})
+		}
+	}
+	return tools, nil
+}
+
+// callDirect calls a tool of the server by its name in that pack.
+func (h *host) callDirect(ctx context.Context, name string) error {
+	text, err := h.invoke(ctx, server+"_"+name, json.RawMessage(`{}`))
+	if err == nil && text == "" {
+		err = errors.New("the result is empty")
+	}
+	if err != nil {
+		return fmt.Errorf("call %s: %w", name, err)
+	}
+	return nil
 }
 
 // A tool is one that the server lists, as the host shows it.

@@ -59,8 +59,8 @@ func run(ctx context.Context, bin, mode string, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	play := playFor(task.scenario)
-	if play == nil {
+	play, direct := playFor(task.scenario), directPlays[task.scenario]
+	if play == nil && direct == nil {
 		return fmt.Errorf("no steps are known for the scenario %q", task.scenario)
 	}
 	version := ""
@@ -72,6 +72,13 @@ func run(ctx context.Context, bin, mode string, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.stop()) }()
+	if direct != nil {
+		tools, err := h.constructDirect(ctx, args[0], version)
+		if err != nil {
+			return err
+		}
+		return direct(ctx, h, tools)
+	}
 	if err := h.construct(ctx, args[0], version); err != nil {
 		return err
 	}

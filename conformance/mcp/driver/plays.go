@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // A play is what a user does in a scenario once the server is ready, and the end
@@ -28,13 +27,19 @@ var plays = []struct {
 	{"sep-2640-client-verify-frontmatter", look},
 	{"tools_call", add},
 	{"sse-retry", callAll},
-	{"elicitation-sep1034-client-defaults", callUnanswered},
-	{"sep-2322-client-request-state", callAll},
 	{"http-standard-headers", callAll},
 	{"http-invalid-tool-headers", callAll},
 	{"http-custom-headers", callAsTold},
 	{"json-schema-2020-12-preservation", echoSchema},
 	{"auth/", callAll},
+}
+
+// A directPlay is one that needs a user, and so the pack that has one.
+type directPlay func(ctx context.Context, h *host, tools []tool) error
+
+var directPlays = map[string]directPlay{
+	"elicitation-sep1034-client-defaults": acceptDefaults,
+	"sep-2322-client-request-state":       confirmOnce,
 }
 
 func playFor(scenario string) play {
@@ -70,14 +75,6 @@ func callAll(ctx context.Context, h *host, tools []tool, _ *task) error {
 	return nil
 }
 
-// callUnanswered calls every tool, and gives up soon: each asks the user, for whom
-// runvil/mcp does not answer, and waits as long as it is let.
-func callUnanswered(ctx context.Context, h *host, tools []tool, t *task) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Second, errors.New("the call still waits for an answer of the user"))
-	defer cancel()
-	return callAll(ctx, h, tools, t)
-}
-
 // callAsTold makes the calls that the suite gives.
 func callAsTold(ctx context.Context, h *host, _ []tool, t *task) error {
 	if len(t.calls) == 0 {
@@ -103,4 +100,48 @@ func echoSchema(ctx context.Context, h *host, tools []tool, _ *task) error {
 	}
 	_, err = h.call(ctx, "json_schema_echo", arguments)
 	return err
+}
+
+// acceptDefaults accepts every form as it is, without filling anything in.
+func acceptDefaults(ctx context.Context, h *host, tools []tool) error {
+	h.answer = func() string { return `{}` }
+	if len(tools) == 0 {
+		return errors.New("the server lists no tool")
+	}
+	for _, tool := range tools {
+		if err := h.callDirect(ctx, tool.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// confirmOnce calls the tool that keeps state, and another one while its question is
+// open; then the tools that do without.
+func confirmOnce(ctx context.Context, h *host, _ []tool) error {
+	other := make(chan struct{})
+	h.answer = func() string {
+		<-other
+		return `{"confirmed":true}`
+	}
+	first := make(chan error, 1)
+	go func() { first <- h.callDirect(ctx, "test_mrtr_echo_state") }()
+	select {
+	case <-h.asked:
+	case err := <-first:
+		return errors.Join(errors.New("the server's question did not come"), err)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	err := h.callDirect(ctx, "test_mrtr_unrelated")
+	close(other)
+	if err = errors.Join(err, <-first); err != nil {
+		return err
+	}
+	for _, name := range []string{"test_mrtr_no_state", "test_mrtr_no_result_type"} {
+		if err := h.callDirect(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
