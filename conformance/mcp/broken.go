@@ -120,4 +120,25 @@ var broken = []breakage{
 		new:  "rawjson.AppendQuoted(c.all, []byte(`{\"type\":\"object\"}`))",
 		red:  []string{"json-schema-2020-12-preservation"},
 	},
+	{
+		rule: "defaults of a form are not filled in",
+		file: "mcpclient/form.go",
+		old:  "case fallback != nil:",
+		new:  "case fallback != nil && field.required:",
+		red:  []string{"elicitation-sep1034-client-defaults"},
+	},
+	{
+		rule: "no stream is opened for the server's questions",
+		file: "mcpclient/listen.go",
+		old:  "if len(tells) == 0 && !asks {",
+		new:  "if asks = false; len(tells) == 0 && !asks {",
+		red:  []string{"elicitation-sep1034-client-defaults"},
+	},
+	{
+		rule: "the server's state is not sent back",
+		file: "mcpclient/rounds.go",
+		old:  "if w.state != nil {\n\t\t// Byte for byte",
+		new:  "if w.state != nil && x.input == nil {\n\t\t// Byte for byte",
+		red:  []string{"sep-2322-client-request-state"},
+	},
 }
