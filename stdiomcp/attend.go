@@ -47,7 +47,6 @@ func (c *conn) attend() {
 	}
 	c.readAll.Store(c.sentIsRead())
 	c.fail(c.reason())
-	c.t.ended(c, c.err) // of the first reason, which may be another
 
 	c.mu.Lock()
 	c.ending = true

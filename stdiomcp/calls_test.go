@@ -222,6 +222,30 @@ func TestListenWithoutARequest(t *testing.T) {
 	}
 }
 
+// TestReaderIsNotHeldByTheDead: a call is given up while the reader waits for it.
+func TestReaderIsNotHeldByTheDead(t *testing.T) {
+	tr := open(t, server(t), nil)
+	tell(t, tr, legacy, 1, "echo", "{}")
+	c := tr.life.conn
+	for id := int64(2); id < 20; id++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		r := &recorder{notify: func(string, []byte) {
+			c.mu.Lock()
+			x := c.exchanges[id]
+			c.mu.Unlock()
+			for x != nil && len(x.inbox) < inboxSize && ctx.Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			cancel()
+		}}
+		_, err := tr.RoundTrip(ctx, request(legacy, id, "raw", `{"lines":["`+strings.Repeat(`{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n`, 50)+`"]}`), r)
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	tell(t, tr, legacy, 100, "echo", "{}")
+}
+
 // TestNothingAfterTheEnd: a handler is not called when its call has returned.
 func TestNothingAfterTheEnd(t *testing.T) {
 	tr := open(t, server(t), nil)

@@ -3,7 +3,6 @@
 package stdiomcp
 
 import (
-	"os"
 	"os/exec"
 	"sync"
 	"syscall"
@@ -28,22 +27,11 @@ func startDirect(o *order) (child, error) {
 		Stdin: o.stdin, Stdout: o.stdout, Stderr: o.stderr,
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}}
-	if err := startBlocking(d.cmd); err != nil {
+	if err := d.cmd.Start(); err != nil {
 		return nil, err
 	}
 	go d.wait()
 	return d, nil
-}
-
-// startBlocking starts a command whose files are pipes of ours. What we read and
-// write without blocking, few programs can.
-func startBlocking(cmd *exec.Cmd) error {
-	for _, f := range []any{cmd.Stdin, cmd.Stdout, cmd.Stderr} {
-		if err := syscall.SetNonblock(int(f.(*os.File).Fd()), false); err != nil {
-			return err
-		}
-	}
-	return cmd.Start()
 }
 
 // wait ends what the process has left behind in its group, and reaps it, in this

@@ -131,21 +131,20 @@ func (c *conn) speaks(rev *mcpclient.Revision, h mcpclient.Handler) {
 	}
 }
 
-// answerer returns who answers a request of the server, and whether the revision has
-// such. A request names no call, and may come while nothing is under way.
-func (c *conn) answerer() (h mcpclient.Handler, may bool) {
+// answerer returns who answers a request of the server, nil where the revision has no
+// such requests. One names no call, and may come while nothing is under way.
+func (c *conn) answerer() mcpclient.Handler {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.revision == nil || !c.revision.ServerRequests {
-		return nil, false
+	switch x := c.oldest(); {
+	case c.revision == nil || !c.revision.ServerRequests:
+		return nil
+	case len(c.listeners) > 0:
+		return c.listeners[0].handler
+	case x != nil:
+		return x.handler
 	}
-	if len(c.listeners) > 0 {
-		return c.listeners[0].handler, true
-	}
-	if x := c.oldest(); x != nil {
-		return x.handler, true
-	}
-	return c.newest, true
+	return c.newest
 }
 
 // oldest returns the request that waits longest, nil when none does. The caller
@@ -157,14 +156,19 @@ func (c *conn) oldest() *exchange {
 	return c.exchanges[slices.Min(slices.Collect(maps.Keys(c.exchanges)))]
 }
 
-// fail ends the conversation. The first reason counts.
+// fail ends the conversation. The first reason counts. Who sees broken closed finds
+// the Transport's Err settled, unless that waits for a handshake.
 func (c *conn) fail(err error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err == nil {
+	first := c.err == nil
+	if first {
 		c.err = err
-		close(c.broken)
+	}
+	c.mu.Unlock()
+	if first {
+		c.t.ended(c, err)
 		c.cancel(err)
+		close(c.broken)
 	}
 }
 

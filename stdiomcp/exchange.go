@@ -76,8 +76,13 @@ func (x *exchange) giveUp(ctx context.Context) error {
 	if !x.line.withdraw() && waiting {
 		x.cancel(ctx, cause)
 	}
-	if advice := x.c.noise.advice(); advice != "" && !x.c.heard.Load() && errors.Is(cause, context.DeadlineExceeded) {
-		return &mcpclient.WireError{Op: "read the answer", Reason: "the server did not answer in time; " + advice,
+	late := errors.Is(cause, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded)
+	if advice := x.c.noise.advice(); advice != "" && !x.c.heard.Load() && late {
+		reason := "the server did not answer in time"
+		if wire, ok := errors.AsType[*mcpclient.WireError](cause); ok {
+			reason = wire.Reason
+		}
+		return &mcpclient.WireError{Op: "read the answer", Reason: reason + "; " + advice,
 			Delivered: "unknown", NotMCP: true, Err: cause}
 	}
 	return cause

@@ -70,7 +70,7 @@ func startGuarded(o *order, guard []string) (child, error) {
 			SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 		},
 	}
-	if err := startBlocking(g.cmd); err != nil {
+	if err := g.cmd.Start(); err != nil {
 		control.Close()
 		reports.Close()
 		return nil, fmt.Errorf("%w: %w", errGuard, err)

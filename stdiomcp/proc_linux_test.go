@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -40,6 +41,7 @@ func nothingLeft(t testing.TB, mark string, within time.Duration) time.Duration 
 			for _, pid := range left {
 				line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 				t.Errorf("after %v process %d is left: %s", took, pid, bytes.ReplaceAll(line, []byte{0}, []byte{' '}))
+				syscall.Kill(pid, syscall.SIGKILL)
 			}
 			return took
 		}

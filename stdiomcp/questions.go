@@ -19,8 +19,8 @@ const maxQuestions = 64
 // a question to a person may take minutes, and a server that pings waits for the
 // pong before it sends what we wait for (B225).
 func (c *conn) question(m *message) {
-	h, may := c.answerer()
-	if !may {
+	h := c.answerer()
+	if h == nil {
 		// 2026-07-28 basic/transports/stdio: the server must not send any, and we
 		// must not answer.
 		c.t.log.Debug("a request of the server was ignored, its revision has none")
@@ -28,12 +28,13 @@ func (c *conn) question(m *message) {
 	}
 	id := string(m.id)
 	ctx, cancel := context.WithCancelCause(c.ctx)
-	if h == nil || !c.questions.open(id, cancel) {
+	if !c.questions.open(id, cancel) {
 		cancel(nil)
-		c.t.log.Debug("a request of the server was ignored, nobody can answer it or too many are open")
+		c.t.log.Debug("a request of the server was ignored, too many are open")
 		return
 	}
 	method, params := m.method, bytes.Clone(m.params)
+	// When the connection is ending instead, that ends ctx.
 	c.behind(func() {
 		defer cancel(nil)
 		result, failure := h.Request(ctx, method, params)

@@ -159,11 +159,12 @@ func (t *Transport) Close(ctx context.Context, _ *mcpclient.Link) error {
 		// A program that is being started is ended as soon as it has: see start.
 		return context.Cause(ctx)
 	}
-	t.settle(nil)
 	if l.conn == nil {
 		return nil
 	}
 	l.conn.fail(errClosed)
+	<-l.conn.broken // whoever was first: its reason is Err
+	t.settle(nil)
 	select {
 	case <-l.conn.over:
 		return nil

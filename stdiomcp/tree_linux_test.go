@@ -34,6 +34,10 @@ func script(t testing.TB, text string) *mcpclient.Process {
 	return p
 }
 
+// storm starts processes, each in a session of its own, for some seconds: a test
+// that fails must not fill the machine.
+const storm = `i=0; while [ $i -lt 300 ]; do i=$((i+1)); setsid sleep 60 & sleep 0.01; done`
+
 // shapes are what servers leave behind (T65). Those that leave the group need a
 // guard. Who matters answers the request, so that it is there when Close is called.
 var shapes = []struct {
@@ -47,8 +51,8 @@ var shapes = []struct {
 	{"setsid within setsid", `read line; setsid sh -c 'setsid sh -c "echo \"\$ANSWER\"; sleep 600; :" & sleep 600; :' & cat >/dev/null`, true},
 	{"a grandchild holds the pipes", `sleep 600 & ` + hello + `exit 0`, false},
 	{"an escaped grandchild holds the pipes", `read line; setsid sh -c 'echo "$ANSWER"; exec sleep 600' & sleep 0.1; exit 0`, true},
-	{"fork storm", `(trap "" TERM; while :; do sleep 600 & sleep 0.01; done) & ` + hello + `cat >/dev/null`, false},
-	{"escaping fork storm", `read line; setsid sh -c 'trap "" TERM; echo "$ANSWER"; while :; do setsid sleep 600 & sleep 0.01; done' & cat >/dev/null`, true},
+	{"fork storm", `(trap "" TERM; i=0; while [ $i -lt 300 ]; do i=$((i+1)); sleep 60 & sleep 0.01; done) & ` + hello + `cat >/dev/null`, false},
+	{"escaping fork storm", `read line; setsid sh -c 'trap "" TERM; echo "$ANSWER"; ` + storm + `' & cat >/dev/null`, true},
 	{"stopped", hello + `kill -STOP $$`, false},
 	{"zombie maker", `sh -c 'for i in 1 2 3 4 5; do sleep 0 & done; exec sleep 600' & ` + hello + `cat >/dev/null`, false},
 	{"npx-like chain", `read line; sh -c 'sh -c "$CHAIN"; :'; :`, false},
@@ -105,12 +109,12 @@ func TestSTD_08_StepsOfTheEnd(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		script   string
-		from, to time.Duration // how long Close takes
+		from, to time.Duration // how long Close takes: each step begins a second after the one before
 	}{
-		{"polite", hello + `cat >/dev/null`, 0, 400 * time.Millisecond},
-		{"slow, within its time", hello + `cat >/dev/null; sleep 0.3`, 300 * time.Millisecond, 900 * time.Millisecond},
-		{"ends at TERM", hello + `exec sleep 600`, time.Second, 1900 * time.Millisecond},
-		{"B215 ignores both", `trap "" TERM; ` + hello + `while :; do sleep 600; done`, 2 * time.Second, 3 * time.Second},
+		{"polite", hello + `cat >/dev/null`, 0, time.Second},
+		{"slow, within its time", hello + `cat >/dev/null; sleep 0.3`, 300 * time.Millisecond, time.Second},
+		{"ends at TERM", hello + `exec sleep 600`, time.Second, 2 * time.Second},
+		{"B215 ignores both", `trap "" TERM; ` + hello + `while :; do sleep 600; done`, 2 * time.Second, 4 * time.Second},
 	} {
 		for _, guard := range [][]string{nil, guardCommand(t)} {
 			name := test.name
@@ -216,10 +220,7 @@ func TestT71_NoSignalToAnother(t *testing.T) {
 	if err := victim.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		victim.Process.Kill()
-		victim.Wait()
-	}()
+	defer victim.Process.Kill()
 	tr := open(t, shell(t, hello+`exit 0`), nil)
 	tell(t, tr, modern, 1, "hello", "{}")
 	ended(t, tr)
@@ -229,11 +230,25 @@ func TestT71_NoSignalToAnother(t *testing.T) {
 	d.terminate()
 	d.kill()
 	d.abandon()
-	if status, dead := peek(victim.Process.Pid); dead {
+	victim.Process.Signal(syscall.SIGUSR1) // any of these would have come first
+	victim.Wait()
+	if status := victim.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGUSR1 {
 		t.Errorf("another process was hit: %v", stateOf(status))
 	}
-	// The same signals do hit the process as long as it is ours.
-	d.reaped = false
-	d.kill()
-	victim.Wait()
+}
+
+// TestWhatChildrenStillWrite: the process of a launcher may end before the one that it
+// has started has written its answer.
+func TestWhatChildrenStillWrite(t *testing.T) {
+	tr := open(t, shell(t, `read line; (sleep 0.05; echo '{"jsonrpc":"2.0","id":1,"result":{}}') & exit 0`), &Options{Guard: guardCommand(t)})
+	tell(t, tr, modern, 1, "hello", "{}")
+}
+
+// TestLastLinesOfStderr: they may come behind the exit.
+func TestLastLinesOfStderr(t *testing.T) {
+	tr := open(t, shell(t, `read line; (exec >/dev/null; sleep 0.05; echo "too late?" >&2) & exit 3`), &Options{Guard: guardCommand(t)})
+	_, err := tr.RoundTrip(t.Context(), request(modern, 1, "hello", "{}"), new(recorder))
+	if w := wire(t, err); !strings.Contains(w.Reason, "exit status 3; its last words on stderr: too late?") {
+		t.Errorf("reason: %s", w.Reason)
+	}
 }

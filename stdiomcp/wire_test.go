@@ -192,6 +192,12 @@ func TestT68_Noise(t *testing.T) {
 			}
 		})
 	}
+	t.Run("many, but not in a row", func(t *testing.T) {
+		tr := open(t, server(t), nil)
+		for id := range int64(3) {
+			tell(t, tr, modern, id+1, "raw", `{"lines":["`+strings.Repeat(`noise\n`, 60)+`{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":1}\n"]}`)
+		}
+	})
 	t.Run("one line too many", func(t *testing.T) {
 		tr := open(t, server(t, "noise=101"), nil)
 		_, err := tr.RoundTrip(t.Context(), request(modern, 1, "hang", "{}"), new(recorder))
@@ -223,10 +229,23 @@ func TestB213_OtherFramings(t *testing.T) {
 // each request is larger than a pipe.
 func TestB223_BothPipesFull(t *testing.T) {
 	tr := open(t, server(t), nil)
+	tell(t, tr, legacy, 1, "echo", "{}")
+	queue := tr.life.conn.queue
 	var calls sync.WaitGroup
-	for id := int64(1); id <= 8; id++ {
+	chatter := func(id int64) {
 		calls.Go(func() { tell(t, tr, legacy, id, "chatter", `"`+strings.Repeat("a", 300_000)+`"`) })
 	}
+	for id := int64(3); id < queueSize+20; id++ {
+		chatter(id)
+	}
+	// The one that takes what the server says to nobody in particular, the oldest, is
+	// the last to be sent.
+	for end := time.Now().Add(patience); len(queue) < cap(queue); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the queue is never full")
+		}
+	}
+	chatter(2)
 	calls.Wait()
 }
 
