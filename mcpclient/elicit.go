@@ -26,6 +26,10 @@ type Elicitation struct {
 	URL     string // of mode url: https, or http on this machine; never fetched here
 	ID      string // of mode url: what a notice of completion calls it; "" for none
 
+	// Warnings say why the host of URL may be mistaken for another (client/elicitation,
+	// "Safe URL Handling"). They quote nothing.
+	Warnings []string
+
 	// Problem says what was wrong with the answer before this one, naming the field
 	// and what is wanted; it quotes no answer. "" the first time a question is put.
 	Problem string

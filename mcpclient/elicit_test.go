@@ -228,6 +228,36 @@ func TestELI25_URLsThatNobodyIsSentTo(t *testing.T) {
 	}
 }
 
+func TestELI18_HostsThatCanBeMistaken(t *testing.T) {
+	const punycode, foreign = "the host is written in Punycode", "the host holds characters that are not ASCII"
+	for url, want := range map[string][]string{
+		"https://a.example/xn--x":            nil,
+		"https://axn--b.example/":            nil,
+		"http://127.0.0.1:8080/":             nil,
+		"https://a.example/é":                nil,
+		"https://xn--80ak6aa92e.example/":    {punycode},
+		"https://login.XN--80ak6aa92e.com/":  {punycode},
+		"https://\u0435xample.com/":          {foreign},
+		"https://xn--80ak6aa92e.\u0435x.com": {punycode, foreign},
+		"https://%D0%B5xample.com/":          {foreign},
+	} {
+		p := &person{}
+		asks(t, legacyName, Options{Elicits: bothModes, Elicit: p.elicit}, methodElicit, `{"mode":"url","message":"Go","url":`+string(rawjson.Quote(url))+`}`)
+		if len(p.asked) != 1 {
+			t.Errorf("%q: asked %d times", url, len(p.asked))
+			continue
+		}
+		got := p.asked[0].Warnings
+		fits := len(got) == len(want)
+		for i := range got {
+			fits = fits && strings.HasPrefix(got[i], want[i])
+		}
+		if !fits {
+			t.Errorf("%q: warnings %q, want %q", url, got, want)
+		}
+	}
+}
+
 // ELI-12: 1,000 questions at once. Those that are open are bounded, the others are
 // declined at once, and a question that is answered makes room for another.
 func TestELI12_QuestionsAreBounded(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"unicode"
 
 	"github.com/toolhost/toolhost/internal/limit"
@@ -60,6 +61,7 @@ func (s *Session) readQuestion(params []byte) (q *question, problem string) {
 		}
 		q.URL, q.ID = rawjson.Text(address), rawjson.Text(str(object.Opt("elicitationId")))
 		q.unfit = unfitURL(q.URL)
+		q.Warnings = suspicious(q.URL)
 	}
 	for _, text := range []string{q.Message, q.URL, q.ID} {
 		if most := s.opts.Limits.Int(limit.ElicitText); len(text) > most {
@@ -92,4 +94,21 @@ func unfitURL(address string) string {
 		}
 	}
 	return ""
+}
+
+// suspicious says why a URL that is fit may be mistaken for another. Such a host can
+// be what it seems, so that the user decides.
+func suspicious(address string) (warnings []string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	host := strings.ToLower(u.Hostname())
+	if strings.HasPrefix(host, "xn--") || strings.Contains(host, ".xn--") {
+		warnings = append(warnings, "the host is written in Punycode (xn--): it stands for characters that can look like others")
+	}
+	if strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
+		warnings = append(warnings, "the host holds characters that are not ASCII, which can look like others")
+	}
+	return warnings
 }

@@ -34,8 +34,9 @@ type Question struct {
 	Problem string // AskForm: what was wrong with the answer before; "" when there was none
 
 	// AskURL, AskOpen
-	URL     string
-	Purpose string // AskOpen: "sign-in" or "elicitation"
+	URL      string
+	Warnings []string // AskURL: why its host may be mistaken for another
+	Purpose  string   // AskOpen: "sign-in" or "elicitation"
 }
 
 // An Action is what became of a Question.

@@ -83,8 +83,14 @@ func formParams(o *object, n *session, q *pack.Question) error {
 }
 
 func pageParams(o *object, n *session, q *pack.Question) error {
+	u, err := url.Parse(q.URL)
+	if err != nil {
+		return fmt.Errorf("a question about a page that is no URL")
+	}
 	elicitParams(o, n, q, "url")
 	o.text("url", q.URL)
+	o.text("host", u.Host)
+	o.optList("warnings", q.Warnings)
 	return nil
 }
 

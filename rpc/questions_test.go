@@ -77,7 +77,7 @@ func TestQuestions(t *testing.T) {
 			--> {"jsonrpc":"2.0","id":2,"result":{"action":"decline","content":{"ignored":1}}}
 			<-- {"id":2,"result":{"content":"decline,,,"}}
 			--> {"jsonrpc":"2.0","id":3,"method":"invoke","params":{"tool":"p/url"}}
-			<-- {"id":3,"method":"elicit","params":{"mode":"url","message":"Look here.","url":"https://a.example/x?y=1","schema":"$absent"}}
+			<-- {"id":3,"method":"elicit","params":{"mode":"url","message":"Look here.","url":"https://a.example/x?y=1","host":"a.example","warnings":"$absent","schema":"$absent"}}
 			--> {"jsonrpc":"2.0","id":3,"result":{"action":"cancel"}}
 			<-- {"id":3,"result":{"content":"cancel,,,"}}`},
 		{"asked again", `

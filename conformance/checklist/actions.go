@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/conformance/fakeserver"
+	"github.com/toolhost/toolhost/conformance/internal/child"
 )
 
 // The pack's id, and the name of the one server unless a case configures others.
@@ -15,9 +16,6 @@ const (
 	packID     = "mcp"
 	serverName = "s"
 )
-
-// hostAbilities are those that the host declares, so that it hears of everything.
-const hostAbilities = `{"name":"checklist","version":"1","capabilities":{"status":true,"changed":true,"log":true,"progress":true}}`
 
 // serve ARG...: arguments of toolhost serve. It comes first.
 func parseServe(w *words) (doing, error) {
@@ -38,26 +36,40 @@ func parseServe(w *words) (doing, error) {
 // construct [CONFIG]: the servers by name; one called s without it.
 func parseConstruct(w *words) (doing, error) {
 	config, err := w.value()
-	if config == "" {
-		config = `{"` + serverName + `":{"url":"$URL"}}`
-	}
 	return doing{ask: &question{method: "construct", params: func(r *player) string {
-		return `{"pack":"runvil/mcp","id":"` + packID + `","config":` + r.fill(config) + `,"host":` + hostAbilities + `}`
+		servers := config
+		if servers == "" {
+			servers = `{"` + serverName + `":` + r.entry() + `}`
+		}
+		return `{"pack":"` + r.c.Pack + `","id":"` + packID + `","config":` + r.pack().config(r.fill(servers)) + `,"host":` + abilities(r.asks) + `}`
 	}}}, err
 }
 
-// ready [NAME]: waits until that server, or every one, is ready.
-func parseReady(w *words) (doing, error) {
-	return parseWait(w, "ready")
+// framing lsp: the messages to the child have a header before them, and their members
+// on lines of their own. It comes first.
+func parseFraming(w *words) (doing, error) {
+	name, err := w.name()
+	if err == nil && name != string(child.LSP) {
+		err = fmt.Errorf("framing is %s, or there is no such line", child.LSP)
+	}
+	return doing{act: func(_ context.Context, r *player) error {
+		r.framing = child.LSP
+		return nil
+	}}, err
 }
 
-// failed [NAME] [MATCHER]: waits until the server shows as error, and its status
+// ready [NAME]: waits until that server, or every one, can be used.
+func parseReady(w *words) (doing, error) {
+	return parseWait(w, func(p *packKind) string { return p.ready })
+}
+
+// failed [NAME] [MATCHER]: waits until the server shows as failed, and its status
 // matches.
 func parseFailed(w *words) (doing, error) {
-	return parseWait(w, "error")
+	return parseWait(w, func(p *packKind) string { return p.failed })
 }
 
-func parseWait(w *words, status string) (doing, error) {
+func parseWait(w *words, status func(*packKind) string) (doing, error) {
 	name := ""
 	if word, isJSON, err := w.peek(); err != nil {
 		return doing{}, err
@@ -67,7 +79,7 @@ func parseWait(w *words, status string) (doing, error) {
 	}
 	matcher, err := w.value()
 	return doing{act: func(ctx context.Context, r *player) error {
-		return r.waitStatus(ctx, name, status, r.fill(matcher))
+		return r.waitStatus(ctx, name, status(r.pack()), r.fill(matcher))
 	}}, err
 }
 
@@ -115,11 +127,7 @@ func parseCall(w *words) (doing, error) {
 		return doing{}, err
 	}
 	return doing{ask: &question{method: "invoke", params: func(r *player) string {
-		text := `{"tool":"` + packID + `/call_dynamic_tool","arguments":{"namespace":` + quote(server) + `,"toolName":` + quote(tool)
-		if arguments != "" {
-			text += `,"arguments":` + r.fill(arguments)
-		}
-		text += "}"
+		text := r.pack().call(server, tool, r.fill(arguments))
 		if len(params) > 2 {
 			text += "," + params[1:len(params)-1]
 		}
@@ -154,20 +162,22 @@ func parseCancel(w *words) (doing, error) {
 	}}, err
 }
 
-// got METHOD [MATCHER]: waits for such a notification to the host.
+// got [N] METHOD [MATCHER]: waits for so many such notifications, or questions, to
+// the host, 1 without N.
 func parseGot(w *words) (doing, error) {
+	n := w.number(1)
 	method, matcher, err := methodAndMatcher(w)
 	return doing{act: func(ctx context.Context, r *player) error {
-		return r.notes.wait(ctx, method, r.fill(matcher))
+		return r.notes.wait(ctx, n, method, r.fill(matcher))
 	}}, err
 }
 
-// none METHOD [MATCHER]: no such notification has come so far.
+// none METHOD [MATCHER]: no such notification or question has come so far.
 func parseNone(w *words) (doing, error) {
 	method, matcher, err := methodAndMatcher(w)
 	return doing{act: func(_ context.Context, r *player) error {
-		if params := r.notes.find(method, r.fill(matcher)); params != nil {
-			return fmt.Errorf("there was one: %.300s", params)
+		if all := r.notes.find(method, r.fill(matcher)); len(all) > 0 {
+			return fmt.Errorf("there was one: %.300s", all[0])
 		}
 		return nil
 	}}, err
@@ -197,12 +207,28 @@ func parseSeen(w *words) (doing, error) {
 	}}, err
 }
 
+// unseen PATTERN [MATCHER]: the server has seen no such request so far.
+func parseUnseen(w *words) (doing, error) {
+	p, err := w.pattern()
+	if err != nil {
+		return doing{}, err
+	}
+	matcher, err := w.value()
+	return doing{act: func(_ context.Context, r *player) error {
+		c := wireCheck{verb: "no", pattern: p, matcher: r.fill(matcher)}
+		return c.judge(r.traffic.all(), new(int))
+	}}, err
+}
+
 // notify METHOD [PARAMS]: the server says it to all who listen, of whom it waits
 // for one.
 func parseNotify(w *words) (doing, error) {
 	method, params, err := methodAndMatcher(w)
 	return doing{act: func(ctx context.Context, r *player) error {
-		server := r.endpoints[""].current.Load()
+		server := r.servers[""]
+		if e := r.endpoints[""]; e.current.Load() != nil { // it may have been swapped
+			server = e.current.Load()
+		}
 		if err := server.Wait(ctx, func(l *fakeserver.Ledger) bool { return l.Listeners > 0 }); err != nil {
 			return errors.New("nobody listens")
 		}

@@ -16,6 +16,7 @@ type Case struct {
 	Proves   string   // a sentence
 	Rows     []string // the rules
 	Eras     string   // the letters of the revisions that it is run with
+	Pack     string   // the pack that plays it
 	sections []section
 	variants []*variant // how the rules are broken
 }
@@ -107,15 +108,18 @@ func ParseCase(name, text string) (*Case, error) {
 	return c, nil
 }
 
-// parseHead reads the sentence, the rows and the eras.
+// parseHead reads the sentence, the rows, the eras and the pack.
 func (c *Case) parseHead(head string) error {
 	var proves []string
+	c.Pack = dynamicPack
 	for line := range strings.Lines(head) {
 		line = strings.TrimSpace(line)
 		if rows, ok := strings.CutPrefix(line, "rows:"); ok {
 			c.Rows = strings.Fields(rows)
 		} else if eras, ok := strings.CutPrefix(line, "eras:"); ok {
 			c.Eras = strings.ReplaceAll(strings.TrimSpace(eras), " ", "")
+		} else if name, ok := strings.CutPrefix(line, "pack:"); ok {
+			c.Pack = strings.TrimSpace(name)
 		} else if line != "" {
 			proves = append(proves, line)
 		}
@@ -128,6 +132,8 @@ func (c *Case) parseHead(head string) error {
 		return errors.New(`a line "rows: VER-01 VER-02" must name the rules`)
 	case c.Eras == "" || sortedEras(c.Eras) != c.Eras || minus(c.Eras, "ABCD") != "":
 		return errors.New(`a line "eras: ABCD" must name the revisions, in order`)
+	case packs[c.Pack] == nil:
+		return fmt.Errorf("%q is no pack that plays cases", c.Pack)
 	}
 	return nil
 }
@@ -146,7 +152,11 @@ func (c *Case) check(era string) error {
 			return fmt.Errorf("two servers are called %q", s.name)
 		}
 		names[s.name] = true
-		if _, err := parseServer(fill(s.text, dummyValues)); err != nil {
+		lines, err := parseServer(fill(s.text, dummyValues))
+		if err != nil {
+			return err
+		}
+		if _, err := serverOptions(revisions[era], lines, nil); err != nil {
 			return err
 		}
 	}
@@ -167,7 +177,7 @@ func (c *Case) check(era string) error {
 }
 
 // dummyValues stand for values that are known only in a run.
-var dummyValues = map[string]string{"URL": "http://127.0.0.1:1/mcp", "VERSION": "2025-11-25"}
+var dummyValues = map[string]string{"URL": "http://127.0.0.1:1/mcp", "VERSION": "2025-11-25", "LONG": "long"}
 
 // fill puts values in the place of $NAME.
 func fill(text string, values map[string]string) string {
@@ -192,6 +202,19 @@ func (c *Case) of(kind, era string) []*section {
 		}
 	}
 	return all
+}
+
+// local reports whether a server of the case is a local one.
+func (c *Case) local() bool {
+	for i := range c.sections {
+		if s := &c.sections[i]; s.kind == "server" {
+			lines, err := parseServer(fill(s.text, dummyValues))
+			if err == nil && slices.ContainsFunc(lines, func(l serverLine) bool { return l.Stdio != nil }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // script returns the steps of the host in an era.

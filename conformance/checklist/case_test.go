@@ -40,6 +40,9 @@ func TestParseCase(t *testing.T) {
 	for _, test := range []struct{ name, old, new, err string }{
 		{"nothing is wrong", "", "", ""},
 		{"no sentence", "It proves something.", "something", "must open with a sentence"},
+		{"a pack of another name", "rows: LIF-11", "rows: LIF-11\npack: made/up", `"made/up" is no pack`},
+		{"the other pack", "rows: LIF-11", "rows: LIF-11\npack: tanstack/mcp", ""},
+		{"an unknown habit", `{"on": "tools/call", "healthy"`, `{"stdio": ["sings"]} {"on": "tools/call", "healthy"`, `"sings" is no habit`},
 		{"no rows", "rows: LIF-11", "", "must name the rules"},
 		{"eras out of order", "eras: AD", "eras: DA", "must name the revisions"},
 		{"a section of another era", "-- server D --", "-- server B --", "not run in era B"},
@@ -88,6 +91,7 @@ func TestSteps(t *testing.T) {
 		{"but not before serve and limit", "serve --limit a=1\nlimit 1s\nend", "serve limit construct ready end"},
 		{"nor where construct stands", "construct {}\nstatus", "construct status"},
 		{"a line goes on", "call echo\n  {\"a\": 1}\n  -> {}\nend", "construct ready call end"},
+		{"nor before what the host declares", "framing lsp\ndeclares {}\nasked elicit\nanswer {}", "framing declares construct ready asked answer"},
 		{"prefixes", "eventually times 3 list\nparallel 2 call @b \"two words\" {}\nbegin x call echo\nawait x\ncancel x", "construct ready list call call await cancel"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -112,10 +116,14 @@ func TestCallParams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := s.ask.params(&player{values: map[string]string{"URL": "http://u"}})
-	want := `{"tool":"mcp/call_dynamic_tool","arguments":{"namespace":"b","toolName":"two words","arguments":{"url": "http://u"}},"timeoutMs": 5}`
-	if got != want {
-		t.Errorf("got %s", got)
+	for pack, want := range map[string]string{
+		dynamicPack: `{"tool":"mcp/call_dynamic_tool","arguments":{"namespace":"b","toolName":"two words","arguments":{"url": "http://u"}},"timeoutMs": 5}`,
+		toolsPack:   `{"tool":"mcp/b_two words","arguments":{"url": "http://u"},"timeoutMs": 5}`,
+	} {
+		got := s.ask.params(&player{c: &Case{Pack: pack}, values: map[string]string{"URL": "http://u"}})
+		if got != want {
+			t.Errorf("%s: got %s", pack, got)
+		}
 	}
 }
 

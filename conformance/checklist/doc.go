@@ -8,6 +8,10 @@
 // patched build), and must fail in the way that it says. A case that cannot fail
 // proves nothing.
 //
+// A local server of a case is played by this program too: toolhost starts it once
+// more, as a relay, which hands its pipes, its signals and its end to where the case
+// is. See relay.go.
+//
 // cases/README.md is the definition of the format. The command runs the binary and
 // never links it; of the client's source it knows the lines that a case replaces.
 //

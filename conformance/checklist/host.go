@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/toolhost/toolhost/conformance/internal/child"
 	"github.com/toolhost/toolhost/spec/speccheck"
@@ -21,14 +23,16 @@ type pending struct {
 // say nothing.
 func (r *player) host(steps []*step) []string {
 	for _, s := range steps {
-		if r.child == nil && s.verb != "serve" {
+		if r.child == nil && !preparing[s.verb] {
 			if err := r.start(nil); err != nil {
 				return []string{err.Error()}
 			}
 		}
 		ctx, cancel := context.WithTimeoutCause(context.Background(), r.limit, fmt.Errorf("no answer within %v", r.limit))
+		began := time.Now()
 		err := s.do(ctx, r)
 		cancel()
+		r.slowest = max(r.slowest, time.Since(began))
 		if err != nil {
 			return []string{fmt.Sprintf("host: line %d: %s: %v", s.line, s.text, err)}
 		}
@@ -46,11 +50,20 @@ func (r *player) start(args []string) error {
 		return err
 	}
 	checker := compiled.Another()
+	var answer func(method string, params json.RawMessage) string // nil: a question is a stray
+	if r.asks != "" {
+		answer = func(method string, params json.RawMessage) string {
+			r.notes.take(method, params)
+			return r.questions.take(method, params)
+		}
+	}
 	r.child, err = child.Start(r.binary, child.Options{
-		Args:   append([]string{"--log-level", "debug", "--log-format", "json"}, args...),
-		Env:    r.env,
-		Stderr: &r.log,
-		Notify: r.notes.take,
+		Framing: r.framing,
+		Args:    append([]string{"--log-level", "debug", "--log-format", "json"}, args...),
+		Env:     r.env,
+		Stderr:  &r.log,
+		Notify:  r.notes.take,
+		Answer:  answer,
 		Check: func(direction string, message []byte) error {
 			if direction == child.ChildToHost {
 				r.said.Write(message)
@@ -73,7 +86,7 @@ func (r *player) stop() error {
 
 // begin sends a request whose answer await takes.
 func (r *player) begin(name string, q *question) error {
-	id, reply, err := r.child.Send(q.method, q.params(r))
+	id, reply, err := r.send(q)
 	if err != nil {
 		return err
 	}
@@ -92,7 +105,7 @@ func (r *player) ask(ctx context.Context, q *question, matcher string) error {
 			return fmt.Errorf("nothing was begun as %q", name)
 		}
 		delete(r.pending, name)
-	} else if p.id, p.reply, err = r.child.Send(q.method, q.params(r)); err != nil {
+	} else if p.id, p.reply, err = r.send(q); err != nil {
 		return err
 	}
 	reply, err := r.child.Await(ctx, p.reply)
@@ -113,6 +126,19 @@ func (r *player) ask(ctx context.Context, q *question, matcher string) error {
 	return match(r.fill(matcher), answer)
 }
 
+// send sends a request, spread over several lines where the framing has room for it.
+func (r *player) send(q *question) (id string, reply <-chan child.Reply, err error) {
+	params := q.params(r)
+	if r.framing == child.LSP {
+		var spread bytes.Buffer
+		if err := json.Indent(&spread, []byte(params), "\r\n", "\t"); err != nil {
+			return "", nil, err
+		}
+		params = spread.String()
+	}
+	return r.child.Send(q.method, params)
+}
+
 // waitStatus waits until a server, or every one when name is "", has the status,
 // and its row matches. It does not wait for one that has come to the other end.
 func (r *player) waitStatus(ctx context.Context, name, status, matcher string) error {
@@ -126,7 +152,7 @@ func (r *player) waitStatus(ctx context.Context, name, status, matcher string) e
 		if err := reply.Decode(&answer); err != nil {
 			return err
 		}
-		loading, err := fitting(answer.Servers, name, status, matcher)
+		loading, err := r.pack().fitting(answer.Servers, name, status, matcher)
 		if err == nil || !loading {
 			return err
 		}
@@ -140,7 +166,7 @@ func (r *player) waitStatus(ctx context.Context, name, status, matcher string) e
 
 // fitting says what is wrong with the rows of status, and whether a server is
 // still loading.
-func fitting(rows []json.RawMessage, name, status, matcher string) (loading bool, err error) {
+func (p *packKind) fitting(rows []json.RawMessage, name, status, matcher string) (loading bool, err error) {
 	found := false
 	for _, row := range rows {
 		var server struct{ Name, Status string }
@@ -153,7 +179,7 @@ func fitting(rows []json.RawMessage, name, status, matcher string) (loading bool
 		found = true
 		switch {
 		case server.Status != status:
-			loading = loading || server.Status == "loading"
+			loading = loading || p.loading[server.Status]
 			err = fmt.Errorf("want status %s: %.500s", status, row)
 		case err == nil:
 			err = match(matcher, row)

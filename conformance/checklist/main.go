@@ -13,6 +13,7 @@ import (
 )
 
 func main() {
+	relay(os.Args)
 	var o options
 	flag.StringVar(&o.only, "run", "", "play only the cases with this in their name")
 	flag.BoolVar(&o.verbose, "v", false, "print what went over the wire")

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// notes are the notifications that the child has sent to its host.
+// notes are the notifications, and questions, that the child has sent to its host.
 type notes struct {
 	mu      sync.Mutex
 	all     []note        // guarded by mu
@@ -39,30 +39,31 @@ func (n *notes) next() <-chan struct{} {
 	return n.changed
 }
 
-// find returns the params of such a notification, or nil.
-func (n *notes) find(method, matcher string) json.RawMessage {
+// find returns the params of all such notifications.
+func (n *notes) find(method, matcher string) (found []json.RawMessage) {
 	n.mu.Lock()
 	all := slices.Clone(n.all)
 	n.mu.Unlock()
 	for _, one := range all {
 		if one.method == method && match(matcher, one.params) == nil {
-			return one.params
+			found = append(found, one.params)
 		}
 	}
-	return nil
+	return found
 }
 
-// wait waits for such a notification.
-func (n *notes) wait(ctx context.Context, method, matcher string) error {
+// wait waits for so many such notifications.
+func (n *notes) wait(ctx context.Context, times int, method, matcher string) error {
 	for {
 		next := n.next()
-		if n.find(method, matcher) != nil {
+		found := len(n.find(method, matcher))
+		if found >= times {
 			return nil
 		}
 		select {
 		case <-next:
 		case <-ctx.Done():
-			return fmt.Errorf("no such notification; %s", n.last(method))
+			return fmt.Errorf("%d such notifications; %s", found, n.last(method))
 		}
 	}
 }

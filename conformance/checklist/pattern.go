@@ -8,14 +8,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolhost/toolhost/conformance/fakeserver"
 	"github.com/toolhost/toolhost/spec/speccheck"
 )
 
-// A request is one HTTP request as it came to the fake server, or (as "CLOSE") the
-// end that the client put to one before it was answered.
+// A request is one HTTP request as it came to the fake server, one line that a local
+// server was given (LINE), or something that happened to one: see happenings.
 type request struct {
 	server string // the name of the server; "" for the first
-	http   string // GET, POST, DELETE, CLOSE
+	http   string // GET, POST, DELETE, LINE, or one of happenings
 	method string // of JSON-RPC; "" for none
 	kind   string // request, notification, response or batch; "" without a message
 	header http.Header
@@ -32,7 +33,7 @@ const (
 
 func newRequest(server, httpMethod string, header http.Header, body []byte) *request {
 	r := &request{server: server, http: httpMethod, header: header.Clone(), body: body}
-	if httpMethod != http.MethodPost {
+	if httpMethod != http.MethodPost && httpMethod != fakeserver.Line {
 		return r
 	}
 	var m struct {
@@ -95,6 +96,9 @@ var usual = map[string]bool{"Accept": true, "Accept-Encoding": true, "Content-Le
 // short is the request as listings show it.
 func (r *request) short() []byte {
 	c := *r
+	if r.http == started {
+		c.body = nil // it is about the machine
+	}
 	c.header = http.Header{}
 	for name, values := range r.header {
 		if !usual[name] {
@@ -113,7 +117,22 @@ type pattern struct {
 	nth    int    // only that one of those that fit; 0 for all
 }
 
-var httpMethods = map[string]bool{"GET": true, "POST": true, "DELETE": true, "CLOSE": true, "*": true}
+var httpMethods = map[string]bool{
+	"GET": true, "POST": true, "DELETE": true, fakeserver.Line: true, "*": true,
+	closed: true, started: true, inputEnded: true, terminated: true, gone: true,
+}
+
+// What happens to a server, in the place of an HTTP method.
+const (
+	closed     = "CLOSE" // the client put an end to the request before it was answered
+	started    = "START" // a process: its environment and arguments are the body
+	inputEnded = "EOF"   // its stdin was closed
+	terminated = "TERM"  // it got SIGTERM
+	gone       = "GONE"  // it is no more
+)
+
+// happenings are what "*" does not mean.
+var happenings = map[string]bool{closed: true, started: true, inputEnded: true, terminated: true, gone: true}
 
 // pattern takes a pattern: the HTTP method, then a method or kind if there is one,
 // then "@server" and "#n" in the same word.
@@ -145,6 +164,7 @@ func (w *words) pattern() (pattern, error) {
 var isPlainMethod = map[string]bool{
 	"initialize": true, "ping": true, "*": true,
 	kindRequest: true, kindNotification: true, kindResponse: true, kindBatch: true,
+	grandchild: true,
 }
 
 // cut takes "@server" and "#n" off a word.
@@ -162,7 +182,7 @@ func (p *pattern) cut(word string) string {
 
 // fits reports whether a request is of that kind, whichever of them it is.
 func (p *pattern) fits(r *request) bool {
-	if p.http != "*" && p.http != r.http || p.http == "*" && r.http == "CLOSE" {
+	if p.http != "*" && p.http != r.http || p.http == "*" && happenings[r.http] {
 		return false
 	}
 	if p.server != "*" && p.server != r.server {

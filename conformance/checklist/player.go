@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	// stepTime is how long a step may take when all is well, and shortStepTime
-	// where the rule is broken and the step may wait for what never comes.
+	// stepTime is how long a step may take when all is well. Where the rule is broken
+	// and a step may wait for what never comes, it is three times what the slowest
+	// step has taken when all was well, and shortStepTime at least: so busy is the
+	// machine.
 	stepTime      = 10 * time.Second
 	shortStepTime = 2 * time.Second
 
@@ -29,18 +31,24 @@ type player struct {
 	env    []string
 	limit  time.Duration // of a step
 
+	slowest time.Duration // of the steps so far
+
 	values    map[string]string // of $NAME
 	traffic   *traffic
 	endpoints map[string]*endpoint
 	servers   map[string]*fakeserver.Server
 	lenient   map[string]bool // by server: its complaints are part of the case
+	stage     *stage          // of local servers; nil when the case has none
 
-	child   *child.Child
-	notes   *notes
-	log     buffer
-	said    buffer // what the child wrote to stdout
-	pending map[string]*pending
-	ended   bool
+	framing   child.Framing
+	asks      string // which questions the host takes, as an object; "" for none
+	questions *questions
+	child     *child.Child
+	notes     *notes
+	log       buffer
+	said      buffer // what the child wrote to stdout
+	pending   map[string]*pending
+	ended     bool
 }
 
 // Play plays a case with a binary and returns what is wrong. The error is of what
@@ -49,9 +57,11 @@ func Play(c *Case, era, binary string) (*Played, error) {
 	return (&player{c: c, era: era, binary: binary, limit: stepTime}).play()
 }
 
-// PlayBroken plays a case with a rule broken.
-func PlayBroken(c *Case, era string, v *variant, binary string, env []string) (*Played, error) {
-	return (&player{c: c, era: era, broken: v, binary: binary, env: env, limit: shortStepTime}).play()
+// PlayBroken plays a case with a rule broken, when the slowest step of Play has taken
+// that long.
+func PlayBroken(c *Case, era string, v *variant, binary string, env []string, slowest time.Duration) (*Played, error) {
+	limit := max(shortStepTime, min(3*slowest, stepTime))
+	return (&player{c: c, era: era, broken: v, binary: binary, env: env, limit: limit}).play()
 }
 
 // Played is what came of a run.
@@ -59,6 +69,7 @@ type Played struct {
 	Faults  []string
 	Traffic []*request
 	Log     []byte
+	Slowest time.Duration // of the steps
 }
 
 // shownRequests is how many requests String shows at most.
@@ -89,13 +100,15 @@ func (r *player) play() (*Played, error) {
 	if r.broken != nil {
 		breaks = r.broken.wire
 	}
-	r.notes, r.pending = newNotes(), map[string]*pending{}
+	r.notes, r.pending, r.questions = newNotes(), map[string]*pending{}, newQuestions()
+	defer r.questions.stop()
+	r.asks = r.pack().asks
 	r.traffic = newTraffic(newBreaker(breaks))
 	defer r.traffic.stop()
+	defer r.close()
 	if err := r.serve(); err != nil {
 		return nil, err
 	}
-	defer r.close()
 
 	steps, err := r.c.script(r.era)
 	if err != nil {
@@ -108,7 +121,7 @@ func (r *player) play() (*Played, error) {
 	if err := r.stop(); err != nil {
 		faults = append(faults, "end: "+err.Error())
 	}
-	played := &Played{Traffic: r.traffic.all(), Log: r.log.bytes()}
+	played := &Played{Traffic: r.traffic.all(), Log: r.log.bytes(), Slowest: r.slowest}
 	judged, err := r.judge(played)
 	if err != nil {
 		return nil, err
@@ -121,9 +134,10 @@ func (r *player) play() (*Played, error) {
 }
 
 // serve starts the servers of the case. The first gets the address $URL, the
-// others $URL_name too.
+// others $URL_name. A local one is the program $COMMAND with the argument $ARG or
+// $ARG_name.
 func (r *player) serve() error {
-	r.values = map[string]string{"VERSION": revisions[r.era]}
+	r.values = map[string]string{"VERSION": revisions[r.era], "LONG": longText}
 	r.endpoints, r.servers, r.lenient = map[string]*endpoint{}, map[string]*fakeserver.Server{}, map[string]bool{}
 	sections := r.c.of("server", r.era)
 	names := []string{""}
@@ -145,18 +159,55 @@ func (r *player) serve() error {
 		texts[s.name] = s.text
 	}
 	for name, text := range texts {
-		server, err := r.server(name, text)
+		opts, err := r.setup(name, text)
 		if err != nil {
 			return err
 		}
-		r.servers[name] = server
-		r.endpoints[name].serve(server)
+		server := fakeserver.New(opts.Options)
+		r.servers[name], r.lenient[name] = server, opts.lenient
+		if !opts.local() {
+			r.endpoints[name].serve(server)
+		} else if err := r.act(&actor{name, opts.habits, server}); err != nil {
+			return err
+		}
+	}
+	if r.stage != nil {
+		r.stage.open()
 	}
 	return nil
 }
 
-// server makes the fake server of one section, with the variant's lines in it.
-func (r *player) server(name, text string) (*fakeserver.Server, error) {
+// act makes a server a local one.
+func (r *player) act(a *actor) (err error) {
+	if r.stage == nil {
+		if r.stage, err = newStage(r.traffic); err != nil {
+			return err
+		}
+	}
+	path, arg, err := r.stage.command(a.name)
+	if err != nil {
+		return err
+	}
+	r.stage.servers[a.name] = a
+	r.values["COMMAND"], r.values[strings.TrimSuffix("ARG_"+a.name, "_")] = path, arg
+	return nil
+}
+
+// entry is that of the first server.
+func (r *player) entry() string {
+	if r.stage != nil && r.stage.servers[""] != nil {
+		return `{"command":"$COMMAND","args":["$ARG"]}`
+	}
+	return `{"url":"$URL"}`
+}
+
+func (r *player) pack() *packKind { return packs[r.c.Pack] }
+
+// longText is a text of a million bytes, as a JSON string has it.
+var longText = strings.Repeat(` a\u0041\"\\é/\/`, 1<<20/20)
+
+// setup is what the server of one section is, with the variant's lines in it.
+func (r *player) setup(name, text string) (*setup, error) {
 	lines, err := parseServer(r.fill(text))
 	if err != nil {
 		return nil, err
@@ -167,17 +218,19 @@ func (r *player) server(name, text string) (*fakeserver.Server, error) {
 			return nil, err
 		}
 	}
-	opts, lenient, err := serverOptions(r.values["VERSION"], lines, instead)
-	r.lenient[name] = lenient
-	return fakeserver.New(opts), err
+	return serverOptions(r.values["VERSION"], lines, instead)
 }
 
 func (r *player) fill(text string) string { return fill(text, r.values) }
 
 // close ends what is left of a run.
 func (r *player) close() {
+	r.traffic.stop()
 	for _, e := range r.endpoints {
 		e.close()
+	}
+	if r.stage != nil {
+		r.stage.close()
 	}
 	for _, s := range r.servers {
 		s.Close()
@@ -219,6 +272,9 @@ func (r *player) judge(played *Played) ([]string, error) {
 		for _, complaint := range server.Ledger().Complaints {
 			faults = append(faults, "rules: "+complaint)
 		}
+	}
+	for _, question := range r.questions.unexpected() {
+		faults = append(faults, "asked: "+question)
 	}
 	for _, stray := range r.child.Strays() {
 		faults = append(faults, "protocol: "+stray)

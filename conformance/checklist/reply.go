@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +17,9 @@ type event struct {
 	After   string          `json:"after"`
 	Until   string          `json:"until"`
 	Times   int             `json:"times"`
+	Repeat  int             `json:"repeat"`  // so often; in a message, "%N%" is the number
 	Raw     *string         `json:"raw"`     // bytes of the stream
+	Stderr  string          `json:"stderr"`  // bytes of a local server's stderr
 	Message json.RawMessage `json:"message"` // as it is
 	Result  json.RawMessage `json:"result"`
 	Error   json.RawMessage `json:"error"`
@@ -26,9 +29,9 @@ type event struct {
 	Params  json.RawMessage `json:"params"`
 }
 
-// row is the reply of a line.
-func (l *serverLine) row() (fakeserver.Row, error) {
-	httpMethod, method, err := rowKey(l.On)
+// row is the reply of a line, of a local server or a remote one.
+func (l *serverLine) row(local bool) (fakeserver.Row, error) {
+	httpMethod, method, err := rowKey(l.On, local)
 	if err != nil {
 		return fakeserver.Row{}, err
 	}
@@ -36,7 +39,7 @@ func (l *serverLine) row() (fakeserver.Row, error) {
 	if reply.After, err = duration(l.After); err != nil {
 		return fakeserver.Row{}, err
 	}
-	if reply.Until, err = until(l.Until, l.Times); err != nil {
+	if reply.Until, err = until(l.Until, l.Times, local); err != nil {
 		return fakeserver.Row{}, err
 	}
 	switch {
@@ -51,24 +54,27 @@ func (l *serverLine) row() (fakeserver.Row, error) {
 		reply.Body = failure(l.Error)
 	}
 	for _, raw := range l.Events {
-		chunk, err := chunkOf(raw)
+		chunks, err := chunksOf(raw, local)
 		if err != nil {
 			return fakeserver.Row{}, err
 		}
-		chunk.Text = unquoted(chunk.Text)
-		reply.Chunks = append(reply.Chunks, chunk)
+		reply.Chunks = append(reply.Chunks, chunks...)
 	}
 	reply.Body = unquoted(reply.Body)
 	return fakeserver.Row{HTTP: httpMethod, Method: method, Nth: l.Nth, Reply: reply}, nil
 }
 
-// rowKey reads "tools/call", "POST tools/call", "POST response", "GET", "DELETE".
-func rowKey(on string) (httpMethod, method string, err error) {
+// rowKey reads "tools/call", "POST tools/call", "POST response", "GET", "DELETE",
+// "LINE response".
+func rowKey(on string, local bool) (httpMethod, method string, err error) {
 	httpMethod, method, two := strings.Cut(on, " ")
 	if !two && !httpMethods[on] {
+		if local {
+			return fakeserver.Line, on, nil
+		}
 		return http.MethodPost, on, nil
 	}
-	if !httpMethods[httpMethod] || httpMethod == "*" {
+	if !httpMethods[httpMethod] || httpMethod == "*" || happenings[httpMethod] {
 		return "", "", fmt.Errorf("%q is no HTTP method", httpMethod)
 	}
 	if method == kindResponse {
@@ -83,10 +89,12 @@ func failure(object json.RawMessage) string {
 }
 
 // idPlace stands in JSON for the id of the request, and callPlace for that of the
-// newest tools/call. They are quoted in the case, so that it is JSON.
+// newest tools/call. They are quoted in the case, so that it is JSON. numberPlace is
+// the number of an event that is repeated.
 const (
-	idPlace   = "%ID%"
-	callPlace = "%CALL%"
+	idPlace     = "%ID%"
+	callPlace   = "%CALL%"
+	numberPlace = "%N%"
 )
 
 // unquoted takes the quotes off the places of ids.
@@ -94,45 +102,68 @@ func unquoted(text string) string {
 	return strings.NewReplacer(`"`+idPlace+`"`, idPlace, `"`+callPlace+`"`, callPlace).Replace(text)
 }
 
-// chunkOf is one element of events: a string as it is, or an object.
-func chunkOf(raw json.RawMessage) (fakeserver.Chunk, error) {
+// chunksOf is one element of events: a string as it is, or an object.
+func chunksOf(raw json.RawMessage, local bool) ([]fakeserver.Chunk, error) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return fakeserver.Chunk{Text: text}, nil
+		return []fakeserver.Chunk{{Text: unquoted(text)}}, nil
 	}
 	var e event
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(&e)
 	if err != nil {
-		return fakeserver.Chunk{}, fmt.Errorf("event %.60s: %w", raw, err)
+		return nil, fmt.Errorf("event %.60s: %w", raw, err)
 	}
+	chunk, err := e.chunk()
+	if err != nil {
+		return nil, err
+	}
+	if chunk.Until, err = until(e.Until, e.Times, local); err != nil {
+		return nil, err
+	}
+	if e.Repeat == 0 {
+		return []fakeserver.Chunk{chunk}, nil
+	}
+	if chunk.Message == "" {
+		chunk.Text, chunk.Stderr = strings.Repeat(chunk.Text, e.Repeat), strings.Repeat(chunk.Stderr, e.Repeat)
+		return []fakeserver.Chunk{chunk}, nil
+	}
+	chunks := make([]fakeserver.Chunk, e.Repeat)
+	for i := range chunks {
+		chunks[i] = chunk
+		chunks[i].Message = strings.ReplaceAll(chunk.Message, numberPlace, strconv.Itoa(i+1))
+	}
+	return chunks, nil
+}
+
+// chunk is what an event writes.
+func (e *event) chunk() (chunk fakeserver.Chunk, err error) {
 	params := ""
 	if e.Params != nil {
 		params = `,"params":` + string(e.Params)
 	}
-	var chunk fakeserver.Chunk
 	switch {
 	case e.Raw != nil:
-		chunk.Text = *e.Raw
+		chunk.Text = unquoted(*e.Raw)
+	case e.Stderr != "":
+		chunk.Stderr = e.Stderr
 	case e.Message != nil:
-		chunk = fakeserver.Event(string(e.Message))
+		chunk.Message = string(e.Message)
 	case e.Result != nil:
-		chunk = fakeserver.Event(fakeserver.Result(string(e.Result)))
+		chunk.Message = fakeserver.Result(string(e.Result))
 	case e.Error != nil:
-		chunk = fakeserver.Event(failure(e.Error))
+		chunk.Message = failure(e.Error)
 	case e.Notify != "":
-		chunk = fakeserver.Event(`{"jsonrpc":"2.0","method":` + quote(e.Notify) + params + `}`)
+		chunk.Message = `{"jsonrpc":"2.0","method":` + quote(e.Notify) + params + `}`
 	case e.Ask != "":
 		if e.ID == nil {
 			e.ID = json.RawMessage(`"ask-1"`)
 		}
-		chunk = fakeserver.Event(`{"jsonrpc":"2.0","id":` + string(e.ID) + `,"method":` + quote(e.Ask) + params + `}`)
+		chunk.Message = `{"jsonrpc":"2.0","id":` + string(e.ID) + `,"method":` + quote(e.Ask) + params + `}`
 	}
-	if chunk.After, err = duration(e.After); err != nil {
-		return chunk, err
-	}
-	chunk.Until, err = until(e.Until, e.Times)
+	chunk.Message = unquoted(chunk.Message)
+	chunk.After, err = duration(e.After)
 	return chunk, err
 }
 
@@ -144,11 +175,11 @@ func duration(text string) (time.Duration, error) {
 }
 
 // until is the condition that so many requests of that kind have come.
-func until(on string, times int) (func(*fakeserver.Ledger) bool, error) {
+func until(on string, times int, local bool) (func(*fakeserver.Ledger) bool, error) {
 	if on == "" {
 		return nil, nil
 	}
-	httpMethod, method, err := rowKey(on)
+	httpMethod, method, err := rowKey(on, local)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type serverLine struct {
 	Capabilities json.RawMessage   `json:"capabilities"` // of initialize and server/discover
 	Require      map[string]string `json:"require"`      // headers without which a request is answered 401
 	Lenient      bool              `json:"lenient"`      // what it has to complain of is no failure
+	Stdio        []string          `json:"stdio"`        // it is a local server, with these habits
 
 	// A tool: its definition, and what a call of it answers.
 	Tool       json.RawMessage `json:"tool"`
@@ -34,8 +35,12 @@ type serverLine struct {
 	Structured json.RawMessage `json:"structured"` // structuredContent
 	IsError    bool            `json:"isError"`
 
+	// In place of an answer of the case's own: what it asks the user, in rounds, and
+	// then answers with.
+	Asks []map[string]json.RawMessage `json:"asks"`
+
 	// A reply to a request, in place of the healthy one.
-	On      string            `json:"on"`  // a pattern: tools/call is short for POST tools/call
+	On      string            `json:"on"`  // a pattern: tools/call is short for POST tools/call, or LINE tools/call
 	Nth     int               `json:"nth"` // only that one; 0 for all
 	After   string            `json:"after"`
 	Until   string            `json:"until"` // a pattern: not before such a request has come
@@ -47,7 +52,7 @@ type serverLine struct {
 	Error   json.RawMessage   `json:"error"`  // a response with it
 	Events  []json.RawMessage `json:"events"` // a stream
 	Hold    bool              `json:"hold"`
-	Drop    bool              `json:"drop"`
+	Drop    bool              `json:"drop"` // of a local server: it ends, with the code status
 	Healthy bool              `json:"healthy"`
 }
 
@@ -75,19 +80,28 @@ func parseServer(text string) ([]serverLine, error) {
 	}
 }
 
-// serverOptions turns the lines into the options of the fake server. Replies of
-// instead take the place of others to the same request, and its options of others of
-// that name. lenient reports whether complaints are part of the case.
-func serverOptions(version string, lines, instead []serverLine) (opts fakeserver.Options, lenient bool, err error) {
-	opts = fakeserver.Options{Versions: []string{version}}
+// A setup is what the server of one section is.
+type setup struct {
+	fakeserver.Options
+	lenient bool     // what it has to complain of is part of the case
+	habits  []string // of a local server, see newRelay; nil for a remote one
+}
+
+// local reports whether the server is played over stdio.
+func (s *setup) local() bool { return s.habits != nil }
+
+// serverOptions turns the lines into what the server is. Replies of instead take the
+// place of others to the same request, and its options of others of that name.
+func serverOptions(version string, lines, instead []serverLine) (*setup, error) {
+	opts := &setup{Options: fakeserver.Options{Versions: []string{version}}}
 	var builtin bool
 	for _, line := range append(append([]serverLine(nil), lines...), instead...) {
 		if line.On != "" || line.Tool != nil {
 			continue
 		}
-		builtin, lenient = builtin || line.Builtin, lenient || line.Lenient
-		if err := line.set(&opts); err != nil {
-			return opts, false, err
+		builtin, opts.lenient = builtin || line.Builtin, opts.lenient || line.Lenient
+		if err := line.set(opts); err != nil {
+			return nil, err
 		}
 	}
 	replaced := map[[2]any]bool{}
@@ -97,15 +111,15 @@ func serverOptions(version string, lines, instead []serverLine) (opts fakeserver
 		case line.Tool != nil:
 			tool, err := line.tool()
 			if err != nil {
-				return opts, false, err
+				return nil, err
 			}
 			opts.Tools = append(opts.Tools, tool)
 		case line.On == "", i >= len(instead) && replaced[key]:
 		default:
 			replaced[key] = i < len(instead)
-			row, err := line.row()
+			row, err := line.row(opts.local())
 			if err != nil {
-				return opts, false, fmt.Errorf("server: on %q: %w", line.On, err)
+				return nil, fmt.Errorf("server: on %q: %w", line.On, err)
 			}
 			opts.Script = append(opts.Script, row)
 		}
@@ -114,11 +128,11 @@ func serverOptions(version string, lines, instead []serverLine) (opts fakeserver
 	if builtin {
 		opts.Tools = append(fakeserver.Builtin(), opts.Tools...)
 	}
-	return opts, lenient, nil
+	return opts, nil
 }
 
 // set takes over the options of a line.
-func (l *serverLine) set(o *fakeserver.Options) error {
+func (l *serverLine) set(o *setup) error {
 	switch l.Answer {
 	case "":
 	case "json":
@@ -148,6 +162,14 @@ func (l *serverLine) set(o *fakeserver.Options) error {
 	}
 	if l.Require != nil {
 		o.Require = l.Require
+	}
+	for _, habit := range l.Stdio {
+		if !habits[habit] {
+			return fmt.Errorf("server: %q is no habit of a local server", habit)
+		}
+	}
+	if l.Stdio != nil {
+		o.habits = l.Stdio
 	}
 	return nil
 }
@@ -189,9 +211,18 @@ func (l *serverLine) tool() (fakeserver.Tool, error) {
 			out.Content = append(out.Content, string(block))
 		}
 	}
+	var asks []fakeserver.Round
+	for _, questions := range l.Asks {
+		round := fakeserver.Round{}
+		for key, params := range questions {
+			round[key] = string(params)
+		}
+		asks = append(asks, round)
+	}
 	return fakeserver.Tool{
 		Name:       named.Name,
 		Definition: string(l.Tool),
+		Asks:       asks,
 		Run:        func(context.Context, *fakeserver.Call) fakeserver.Output { return out },
 	}, nil
 }

@@ -53,6 +53,12 @@ var actions = map[string]action{
 	"got":       parseGot,
 	"none":      parseNone,
 	"seen":      parseSeen,
+	"unseen":    parseUnseen,
+	"asked":     parseAsked,
+	"answer":    parseAnswer,
+	"always":    parseAlways,
+	"declares":  parseDeclares,
+	"framing":   parseFraming,
 	"notify":    parseNotify,
 	"forget":    parseForget,
 	"swap":      parseSwap,
@@ -76,10 +82,13 @@ func parseSteps(s *section) ([]*step, error) {
 	return withOpening(steps), nil
 }
 
+// preparing are the verbs that may come before construct, and need no child.
+var preparing = map[string]bool{"framing": true, "serve": true, "declares": true, "always": true, "limit": true}
+
 // withOpening puts construct and ready before steps that begin with neither.
 func withOpening(steps []*step) []*step {
 	at := 0
-	for at < len(steps) && (steps[at].verb == "serve" || steps[at].verb == "limit") {
+	for at < len(steps) && preparing[steps[at].verb] {
 		at++
 	}
 	if at < len(steps) && steps[at].verb == "construct" {

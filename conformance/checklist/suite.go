@@ -8,12 +8,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/toolhost/toolhost/conformance/internal/child"
 )
 
-// atOnce is how many cases are played side by side: they mostly wait.
-const atOnce = 20
+// atOnce is how many cases are played side by side: they mostly wait. Those with
+// local servers start many processes, which takes the machine's time.
+const (
+	atOnce      = 16
+	atOnceLocal = 6
+)
 
 // A suite is the cases that are to be played, and the binaries for it.
 type suite struct {
@@ -95,12 +100,13 @@ func (s *suite) build(ctx context.Context, dir string) (err error) {
 func (s *suite) play(take func(*outcome)) {
 	var mu sync.Mutex
 	var players sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
+	slots := map[bool]chan struct{}{false: make(chan struct{}, atOnce), true: make(chan struct{}, atOnceLocal)}
 	for _, c := range s.cases {
 		for era := range strings.SplitSeq(c.Eras, "") {
-			slots <- struct{}{}
+			slot := slots[c.local()]
 			players.Go(func() {
-				defer func() { <-slots }()
+				slot <- struct{}{}
+				defer func() { <-slot }()
 				o := s.one(c, era)
 				mu.Lock()
 				defer mu.Unlock()
@@ -120,12 +126,16 @@ func (s *suite) one(c *Case, era string) *outcome {
 	} else if len(o.played.Faults) > 0 {
 		o.faults = append(o.faults, o.played.String())
 	}
+	slowest := time.Duration(0)
+	if o.played != nil {
+		slowest = o.played.Slowest
+	}
 	for _, v := range c.broken(era) {
 		binary, env := s.binary, []string(nil)
 		if len(v.patches) > 0 {
 			binary, env = s.mutants.For(v)
 		}
-		played, err := PlayBroken(c, era, v, binary, env)
+		played, err := PlayBroken(c, era, v, binary, env, slowest)
 		at := fmt.Sprintf("%s, line %d: ", v.name(), v.section.line)
 		switch {
 		case err != nil:

@@ -99,9 +99,9 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // own answers the client's request and notes when the client puts an end to it.
 func (e *endpoint) own(w http.ResponseWriter, r *http.Request, s *sending, seen *request) {
 	stop := context.AfterFunc(r.Context(), func() {
-		closed := *seen
-		closed.http = "CLOSE"
-		e.t.note(&closed)
+		end := *seen
+		end.http = closed
+		e.t.note(&end)
 	})
 	defer stop()
 	e.answer(w, r, s)

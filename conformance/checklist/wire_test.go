@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/toolhost/toolhost/conformance/fakeserver"
 )
 
 // conversation is what a server saw: a POST for each text, a GET for "", each with
@@ -32,6 +34,12 @@ func TestWire(t *testing.T) {
 		`[{"id":9,"method":"tools/call"}]`,
 	)
 	seen[4].server = "b"
+	seen = append(seen,
+		&request{server: "local", http: started, body: []byte(`{"env":{"A":"b"}}`)},
+		newRequest("local", fakeserver.Line, nil, []byte(`{"id":7,"method":"tools/call"}`)),
+		&request{server: "local", http: inputEnded},
+		&request{server: "local", http: gone, method: grandchild},
+	)
 	for _, test := range []struct {
 		text string
 		err  string // "" when it holds
@@ -40,7 +48,8 @@ func TestWire(t *testing.T) {
 		{"next GET\nnext POST initialize", "none after request 3, GET"},
 		{"then POST initialize\nthen POST notification\nthen GET", ""},
 		{"then POST notification", "came POST initialize"},
-		{"next POST batch\nthen GET", "nothing after request 7"},
+		{"next POST batch\nthen START\nthen LINE tools/call", ""},
+		{"next GONE\nthen GET", "nothing after request 11"},
 		{`all POST tools/call {"body": {"id": 2}}`, ""},
 		{`all POST request {"body": {"id": 2}}`, "want 2, have 1"},
 		{"all DELETE", "there is none"},
@@ -54,7 +63,11 @@ func TestWire(t *testing.T) {
 		{`count 1 POST tools/call#2 {"headers": {"x": "5"}}`, ""},
 		{"count 1 POST response", ""},
 		{"count 6 POST *", ""},
-		{"count 7 *", ""},
+		{"count 8 *", ""},
+		{"next LINE tools/call\nnext EOF\nnext GONE grandchild", ""},
+		{"no LINE notification", ""},
+		{"count 1 START {\"body\": {\"env\": {\"A\": \"b\"}}}", ""},
+		{"no *@local {\"body\": {\"env\": \"$any\"}}", ""},
 		{"unique POST tools/call /body/id", "both have 2"},
 		{"unique POST request /headers/x", ""},
 		{"unique GET /headers/x", "want two at least"},

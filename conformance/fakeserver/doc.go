@@ -18,6 +18,9 @@
 // each cancel, each rule that the client broke. Wait blocks until the ledger
 // shows something, so that no test has to sleep.
 //
+// The same server speaks over stdio as a Process: its user hands it lines and takes
+// what it says. A tool with Asks asks the user, as each revision has it.
+//
 // Start listens on 127.0.0.1 only. New gives the same server as an http.Handler,
 // and Pipe serves it without a network, as testing/synctest needs. The goroutines
 // of a server have ended when Close returns.

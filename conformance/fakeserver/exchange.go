@@ -29,16 +29,19 @@ type message struct {
 	ID      json.RawMessage `json:"id"`
 	Method  string          `json:"method"`
 	Params  json.RawMessage `json:"params"`
+	Result  json.RawMessage `json:"result"`
+	Error   json.RawMessage `json:"error"`
 }
 
-// exchange is one HTTP request and its reply.
+// exchange is one HTTP request and its reply, or one line of a Process.
 type exchange struct {
 	s        *Server
+	process  *Process // nil over HTTP
 	w        http.ResponseWriter
 	r        *http.Request
 	body     []byte
 	msg      message
-	parseErr error    // why the body of a POST is no JSON object
+	parseErr error    // why the message is no JSON object
 	modern   bool     // the reply follows 2026-07-28
 	session  *session // legacy, after the handshake; nil without sessions
 
@@ -47,10 +50,10 @@ type exchange struct {
 	ended bool // the handler has returned, w may not be used; guarded by mu
 }
 
-// parse reads the message of a POST and lets the body be read once more.
+// parse reads the message and lets the body be read once more.
 func (x *exchange) parse() {
 	x.r.Body = io.NopCloser(bytes.NewReader(x.body))
-	if x.r.Method == http.MethodPost {
+	if x.r.Method == http.MethodPost || x.process != nil {
 		x.parseErr = json.Unmarshal(x.body, &x.msg)
 	}
 }
@@ -58,6 +61,10 @@ func (x *exchange) parse() {
 // serve answers as a healthy server does: what both eras demand of a request is
 // checked here, the rest by the era.
 func (x *exchange) serve() {
+	if x.process != nil {
+		x.serveLine()
+		return
+	}
 	if x.r.URL.Path != "/mcp" {
 		http.NotFound(x.w, x.r)
 		return
@@ -91,6 +98,9 @@ func (x *exchange) isModern() bool {
 	if x.s.opts.Era != Dual {
 		return x.s.opts.Era == Modern
 	}
+	if x.process != nil {
+		return x.process.handshake() == nil && x.msg.Method != "initialize"
+	}
 	return metaOf(x.msg.Params)[metaVersion] != nil
 }
 
@@ -105,8 +115,17 @@ func (x *exchange) checkPost() bool {
 	case contentType != "application/json":
 		x.complain("Content-Type is %q", contentType)
 		x.fault(http.StatusUnsupportedMediaType, codeServer, "Unsupported Media Type: Content-Type must be application/json")
+	default:
+		return x.checkMessage()
+	}
+	return false
+}
+
+// checkMessage checks what every carrier demands of a message.
+func (x *exchange) checkMessage() bool {
+	switch {
 	case x.parseErr != nil:
-		x.complain("the body is no JSON object: %v", x.parseErr)
+		x.complain("it is no JSON object: %v", x.parseErr)
 		x.fault(http.StatusBadRequest, codeParse, "Parse error")
 	case x.msg.JSONRPC != "2.0":
 		x.complain("jsonrpc is %q", x.msg.JSONRPC)
@@ -147,6 +166,9 @@ func (x *exchange) accepted() { x.w.WriteHeader(http.StatusAccepted) }
 
 // fault answers with an HTTP status and a JSON-RPC error.
 func (x *exchange) fault(status, code int, text string, data ...string) {
+	if x.process != nil && !x.isRequest() && x.parseErr == nil {
+		return // nothing answers a notification or a response
+	}
 	x.write(status, x.fill(Fault(code, text)), data)
 }
 
@@ -200,10 +222,20 @@ func (x *exchange) streaming() bool {
 
 // event writes one event, after the head of the stream if it is the first. It
 // does nothing once the request is over.
-func (x *exchange) event(message string) { x.chunk(eventText(message)) }
+func (x *exchange) event(message string) {
+	if x.process != nil {
+		x.process.line(message)
+		return
+	}
+	x.chunk(eventText(message))
+}
 
 // chunk writes text to the stream as it is.
 func (x *exchange) chunk(text string) {
+	if x.process != nil {
+		x.process.stdout([]byte(text))
+		return
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.ended {

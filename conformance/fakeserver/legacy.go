@@ -102,8 +102,11 @@ func (x *exchange) initialize() {
 	if !slices.Contains(legacy, version) {
 		version = legacy[0]
 	}
-	if !x.s.opts.NoSessions {
-		se := &session{id: randomID(), version: version, ids: map[string]bool{}, early: map[string]bool{}}
+	se := &session{id: randomID(), version: version, ids: map[string]bool{}, early: map[string]bool{}}
+	switch {
+	case x.process != nil:
+		x.process.open(se)
+	case !x.s.opts.NoSessions:
 		x.s.mu.Lock()
 		x.s.sessions[se.id] = se
 		n := len(x.s.sessions)
@@ -162,6 +165,12 @@ func (x *exchange) legacyMessage() {
 			x.session.ready = true
 			x.session.mu.Unlock()
 		}
+		if x.process != nil {
+			x.process.listen()
+		}
+		x.accepted()
+	case x.msg.Method == "":
+		x.s.answered(&x.msg)
 		x.accepted()
 	case x.msg.Method == "notifications/cancelled":
 		x.cancelMessage()
@@ -210,6 +219,10 @@ func (x *exchange) cancelMessage() {
 	}
 	if err := json.Unmarshal(x.msg.Params, &params); err != nil || params.RequestID == nil {
 		x.complain("params.requestId must be there")
+		return
+	}
+	if x.process != nil {
+		x.process.cancel(string(params.RequestID), params.Reason)
 		return
 	}
 	key := runKey{x.sessionID(), string(params.RequestID)}

@@ -52,7 +52,7 @@ func (x *exchange) subscribe() {
 
 // listen holds a stream open until the client or Close ends it.
 func (x *exchange) listen(subscription, acknowledge string) {
-	if !strings.Contains(x.r.Header.Get("Accept"), "text/event-stream") {
+	if x.process == nil && !strings.Contains(x.r.Header.Get("Accept"), "text/event-stream") {
 		x.complain("Accept has no text/event-stream")
 		http.Error(x.w, "not acceptable", http.StatusNotAcceptable)
 		return

@@ -30,13 +30,17 @@ func metaOf(params json.RawMessage) map[string]json.RawMessage {
 // serveModern answers a request of revision 2026-07-28.
 func (x *exchange) serveModern() {
 	switch {
-	case x.r.Method != http.MethodPost:
+	case x.process == nil && x.r.Method != http.MethodPost:
 		x.notAllowed("POST")
 	case x.msg.Method == "":
 		x.complain("a client sends no response in this revision")
 		x.fault(http.StatusBadRequest, codeInvalidRequest, "Invalid Request")
 	case !x.isRequest():
-		if x.msg.Method == "notifications/cancelled" {
+		switch {
+		case x.msg.Method != "notifications/cancelled":
+		case x.process != nil:
+			x.cancelMessage()
+		default:
 			x.complain("over HTTP a request is cancelled by closing its stream in this revision")
 		}
 		x.accepted()
@@ -62,6 +66,9 @@ func (x *exchange) serveModern() {
 func (x *exchange) checkMeta() bool {
 	meta := metaOf(x.msg.Params)
 	header := x.r.Header.Get("Mcp-Protocol-Version")
+	if x.process != nil { // which has no headers: the body says it alone
+		_ = json.Unmarshal(meta[metaVersion], &header)
+	}
 	if meta[metaVersion] == nil && !slices.Contains(x.s.opts.Versions, header) {
 		// What a legacy client sends is no offence, it is only not served here.
 		x.badVersion()
@@ -70,7 +77,7 @@ func (x *exchange) checkMeta() bool {
 	var version string
 	var capabilities, client map[string]json.RawMessage
 	switch {
-	case header == "":
+	case header == "" && x.process == nil:
 		x.mismatch("MCP-Protocol-Version header is required")
 	case json.Unmarshal(meta[metaVersion], &version) != nil || version == "":
 		x.complain("_meta has no %s", metaVersion)
@@ -94,6 +101,9 @@ func (x *exchange) checkMeta() bool {
 // checkHeaders checks the headers that mirror the body (streamable-http, standard
 // request headers and custom headers).
 func (x *exchange) checkHeaders() bool {
+	if x.process != nil {
+		return true
+	}
 	if got := x.r.Header.Get("Mcp-Method"); got != x.msg.Method {
 		x.mismatch("Mcp-Method header value " + strconv.Quote(got) + " does not match body value " + strconv.Quote(x.msg.Method))
 		return false

@@ -31,21 +31,23 @@ type Reply struct {
 	Chunks []Chunk // written one by one, each flushed; see Event
 	Hold   bool    // after the last chunk keep the stream open until the client or Close ends it
 
-	Drop    bool             // close the connection: without a reply, or in the middle of Chunks
+	Drop    bool             // close the connection, or end the Process with Status: without a reply, or in the middle of Chunks
 	Healthy bool             // answer as the healthy server does, after Chunks if there are any
 	Func    http.HandlerFunc // anything else; the body of the request can be read again
 }
 
-// A Chunk is a piece of a stream.
+// A Chunk is a piece of a stream, or of what a Process writes.
 type Chunk struct {
-	After time.Duration      // wait before it is written
-	Until func(*Ledger) bool // then wait until it holds of the ledger; nil for at once
-	Text  string
+	After   time.Duration      // wait before it is written
+	Until   func(*Ledger) bool // then wait until it holds of the ledger; nil for at once
+	Text    string             // as it is
+	Message string             // as an event, or a line of stdout
+	Stderr  string             // as it is, to stderr; a Process has one
 }
 
-// Event returns a chunk with one event that carries message, which may have
-// several lines.
-func Event(message string) Chunk { return Chunk{Text: eventText(message)} }
+// Event returns a chunk with one event, or line, that carries message, which may
+// have several lines.
+func Event(message string) Chunk { return Chunk{Message: message} }
 
 // eventText writes a message as an event: one data field for each of its lines.
 func eventText(message string) string {
@@ -141,10 +143,17 @@ func (r *Reply) play(x *exchange) {
 		r.Func(x.w, x.r)
 		return
 	case r.Drop && len(r.Chunks) == 0:
-		panic(http.ErrAbortHandler)
+		x.drop(r)
+		return
 	}
-	x.head(r)
-	if len(r.Chunks) == 0 {
+	if x.process == nil {
+		x.head(r)
+	}
+	switch {
+	case len(r.Chunks) > 0:
+	case x.process != nil && r.Body == "":
+		return // it says nothing
+	default:
 		io.WriteString(x.w, x.fill(r.Body))
 		return
 	}
@@ -152,7 +161,7 @@ func (r *Reply) play(x *exchange) {
 		if !x.pause(chunk.After) || !x.await(chunk.Until) {
 			return
 		}
-		x.chunk(x.fill(chunk.Text))
+		chunk.write(x)
 	}
 	switch {
 	case r.Healthy:
@@ -161,8 +170,28 @@ func (r *Reply) play(x *exchange) {
 		x.hold()
 	}
 	if r.Drop {
-		panic(http.ErrAbortHandler)
+		x.drop(r)
 	}
+}
+
+func (c *Chunk) write(x *exchange) {
+	switch {
+	case c.Stderr != "" && x.process != nil:
+		x.process.stderr(c.Stderr)
+	case c.Message != "":
+		x.event(x.fill(c.Message))
+	default:
+		x.chunk(x.fill(c.Text))
+	}
+}
+
+// drop ends the connection, or the process.
+func (x *exchange) drop(r *Reply) {
+	if x.process != nil {
+		x.process.exit(r.Status)
+		return
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // head writes the status and the headers of a scripted reply.

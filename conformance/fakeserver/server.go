@@ -76,6 +76,8 @@ type Server struct {
 	streams  map[*listener]bool           // open listening streams; guarded by mu
 	servers  []*http.Server               // guarded by mu
 	url      string                       // set once by Start
+
+	asks asks
 }
 
 // runKey identifies a request in flight: ids are unique within a session, and in

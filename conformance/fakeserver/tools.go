@@ -23,6 +23,10 @@ type Tool struct {
 	// Run answers a call. It returns early when ctx ends: the client has
 	// cancelled the call, or the server closes. Nil answers with no content.
 	Run func(ctx context.Context, call *Call) Output
+
+	// Asks are what the tool asks the user before it answers, with what it was
+	// told: see Round. Run is then not used.
+	Asks []Round
 }
 
 // Define returns a Definition with a name, a description and an input schema.
@@ -87,18 +91,18 @@ func textBlock(literal string) string { return `{"type":"text","text":` + litera
 func Builtin() []Tool {
 	const object = `{"type":"object"}`
 	return []Tool{
-		{"echo", Define("echo", "Answers with the text.", `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`), echo},
-		{"add", Define("add", "Adds two numbers.", `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`), add},
-		{"slow", Define("slow", "Takes ms milliseconds in four steps, with progress after each.", `{"type":"object","properties":{"ms":{"type":"integer"}}}`), slow},
-		{"fail", Define("fail", "Answers with an error of its own.", `{"type":"object","properties":{"text":{"type":"string"}}}`), fail},
-		{"image", Define("image", "Answers with a picture and a sound.", object), fixed(`{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}`, `{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"}`)},
-		{"structured", Define("structured", "Answers with structured content only.", object), structured},
+		{"echo", Define("echo", "Answers with the text.", `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`), echo, nil},
+		{"add", Define("add", "Adds two numbers.", `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`), add, nil},
+		{"slow", Define("slow", "Takes ms milliseconds in four steps, with progress after each.", `{"type":"object","properties":{"ms":{"type":"integer"}}}`), slow, nil},
+		{"fail", Define("fail", "Answers with an error of its own.", `{"type":"object","properties":{"text":{"type":"string"}}}`), fail, nil},
+		{"image", Define("image", "Answers with a picture and a sound.", object), fixed(`{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}`, `{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"}`), nil},
+		{"structured", Define("structured", "Answers with structured content only.", object), structured, nil},
 		{"links", Define("links", "Answers with a link, an embedded text and an embedded binary.", object), fixed(
 			`{"type":"resource_link","uri":"file:///notes.txt","name":"notes"}`,
 			`{"type":"resource","resource":{"uri":"file:///inline.txt","mimeType":"text/plain","text":"the text of a resource"}}`,
-			`{"type":"resource","resource":{"uri":"file:///inline.bin","mimeType":"application/zip","blob":"UEsDBA=="}}`)},
-		{"big", Define("big", "Answers with that many bytes of text.", `{"type":"object","properties":{"bytes":{"type":"integer"}},"required":["bytes"]}`), big},
-		{"raw_args", Define("raw_args", "Answers with the bytes of its arguments.", object), rawArgs},
+			`{"type":"resource","resource":{"uri":"file:///inline.bin","mimeType":"application/zip","blob":"UEsDBA=="}}`), nil},
+		{"big", Define("big", "Answers with that many bytes of text.", `{"type":"object","properties":{"bytes":{"type":"integer"}},"required":["bytes"]}`), big, nil},
+		{"raw_args", Define("raw_args", "Answers with the bytes of its arguments.", object), rawArgs, nil},
 	}
 }
 
@@ -257,22 +261,28 @@ func (x *exchange) callTool() {
 
 	ctx, done := x.runContext()
 	var out Output
-	if tool.Run != nil {
+	input := false
+	switch {
+	case tool.Asks != nil:
+		out, input = x.ask(ctx, tool, call)
+	case tool.Run != nil:
 		out = tool.Run(ctx, call)
 	}
 	outcome := outcomeOf(ctx, &out)
 	done()
 	var cancel *Cancel // a cancel by message was noted when it came
-	if x.modern && outcome == Cancelled {
+	if x.modern && x.process == nil && outcome == Cancelled {
 		cancel = &Cancel{ID: run.ID, By: ByStream, Known: true}
 	}
 	x.s.book.finish(index, outcome, cancel)
 	switch outcome {
 	case Answered, Failed:
-		x.result(out.members())
+		if !input {
+			x.result(out.members())
+		}
 	case Cancelled, Stopped:
 		// No answer follows a cancel (cancellation, behaviour requirements).
-		if !x.streaming() {
+		if x.process == nil && !x.streaming() {
 			panic(http.ErrAbortHandler)
 		}
 	}
@@ -281,6 +291,10 @@ func (x *exchange) callTool() {
 // runContext returns the context of a run and a function that ends it.
 func (x *exchange) runContext() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(x.s.ctx)
+	if x.process != nil {
+		stop := context.AfterFunc(x.r.Context(), func() { cancel(context.Cause(x.r.Context())) })
+		return ctx, func() { stop(); cancel(nil) }
+	}
 	if x.modern {
 		stop := context.AfterFunc(x.r.Context(), func() { cancel(errCancelled) })
 		return ctx, func() { stop(); cancel(nil) }

@@ -95,7 +95,7 @@ func (r *running) ask(ctx context.Context, e *mcpclient.Elicitation) mcpclient.E
 		Problem: e.Problem,
 	}
 	if e.Mode == mcpclient.ElicitURL {
-		q.Kind, q.Schema, q.URL = pack.AskURL, nil, e.URL
+		q.Kind, q.Schema, q.URL, q.Warnings = pack.AskURL, nil, e.URL, e.Warnings
 	}
 	if !host.Asks[q.Kind] {
 		return mcpclient.ElicitAnswer{Action: mcpclient.ElicitDecline}
