@@ -26,6 +26,10 @@ const patience = 30 * time.Second
 var buildDir string
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == roleLocalEverything {
+		localEverything()
+		return
+	}
 	dir, err := os.MkdirTemp("", "toolhost")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

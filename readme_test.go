@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,32 +78,112 @@ func TestReadmeExamples(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, example := range []struct{ language, program, file string }{
-		{"python", "python3", "host.py"},
-		{"js", "node", "host.mjs"},
+	for _, example := range []struct {
+		language, program, file string
+		of                      int // how many examples of the language there are
+	}{
+		{"python", "python3", "host.py", 2},
+		{"js", "node", "host.mjs", 1},
 	} {
 		t.Run(example.language, func(t *testing.T) {
 			path := interpreter(t, example.program)
 			code := blocks(t, example.language)
-			if len(code) != 1 {
+			if len(code) != example.of {
 				t.Fatalf("README.md has %d examples", len(code))
 			}
-			if err := os.WriteFile(filepath.Join(dir, example.file), []byte(code[0]), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, path, example.file)
-			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(binary(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
-			var stderr strings.Builder
-			cmd.Stderr = &stderr
-			out, err := cmd.Output()
+			out, stderr, err := runExample(t, dir, path, example.file, code[0], "")
 			const want = `{"namespaces":[{"namespace":"everything","status":"ready","tools":["echo"]}]}` + "\nEcho: hello\n"
-			if got := strings.ReplaceAll(string(out), "\r\n", "\n"); err != nil || got != want || stderr.Len() > 0 {
-				t.Errorf("%v\nstdout %q\nwant   %q\nstderr %s", err, got, want, &stderr)
+			if err != nil || out != want || stderr != "" {
+				t.Errorf("%v\nstdout %q\nwant   %q\nstderr %s", err, out, want, stderr)
 			}
 		})
+	}
+}
+
+// runExample runs a program of README.md in dir, with that stdin, until it ends.
+func runExample(t *testing.T, dir, interpreter, file, code, stdin string) (stdout, stderr string, err error) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, file), []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, interpreter, file)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(binary(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Stdin = strings.NewReader(stdin)
+	var errOut strings.Builder
+	cmd.Stderr = &errOut
+	out, err := cmd.Output()
+	return strings.ReplaceAll(string(out), "\r\n", "\n"), errOut.String(), err
+}
+
+// roleLocalEverything, as its argument, makes the test binary the local server that
+// README.md names.
+const roleLocalEverything = "local-everything"
+
+// localEverything is the tool of that server which asks its user, as far as the
+// example goes.
+func localEverything() {
+	s := fakeserver.New(fakeserver.Options{
+		Era:  fakeserver.Legacy,
+		Name: "mcp-servers/everything",
+		Tools: []fakeserver.Tool{{
+			Name:       "trigger-elicitation-request",
+			Definition: fakeserver.Define("trigger-elicitation-request", "Trigger a request from the server for user elicitation", `{"type":"object"}`),
+			Asks: []fakeserver.Round{{"request": `{"message":"Please provide inputs","requestedSchema":{"type":"object",` +
+				`"properties":{"name":{"type":"string"},"integer":{"type":"integer","default":42}},"required":["name"]}}`}},
+		}},
+	})
+	defer s.Close()
+	p := s.Process(pipes{})
+	defer p.Close()
+	for in := bufio.NewReader(os.Stdin); ; {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		p.Take(bytes.TrimSuffix(line, []byte("\n")))
+	}
+}
+
+// pipes are the streams of this process.
+type pipes struct{}
+
+func (pipes) Stdout(text []byte) { os.Stdout.Write(text) }
+func (pipes) Stderr(text []byte) { os.Stderr.Write(text) }
+func (pipes) Exit(code int)      { os.Exit(code) }
+
+// TestReadmeHostThatAnswers runs the host of README.md that answers questions, with
+// the mcp.json beside it, save for the command and the address.
+func TestReadmeHostThatAnswers(t *testing.T) {
+	const command, address = `"npx", "args": ["-y", "@modelcontextprotocol/server-everything"]`, "https://docs.example/mcp"
+	python := interpreter(t, "python3")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, config := blocks(t, "python")[1], blocks(t, "json")[1]
+	if strings.Count(config, command) != 1 || strings.Count(config, address) != 1 {
+		t.Fatalf("the second mcp.json of README.md does not name %s and %s", command, address)
+	}
+	config = strings.Replace(config, command, fmt.Sprintf(`%q, "args": [%q]`, self, roleLocalEverything), 1)
+	config = strings.Replace(config, address, everything(t).URL(), 1)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mcp.json"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const list = "['mcp/everything_trigger-elicitation-request']\n"
+	out, stderr, err := runExample(t, dir, python, "host.py", code, "yes\nAnn\n")
+	if want := list + `{"request":{"action":"accept","content":{"name":"Ann","integer":42}}}` + "\n"; err != nil || out != want {
+		t.Errorf("%v\nstdout %q\nwant   %q\nstderr %s", err, out, want, stderr)
+	}
+	if want := "Run mcp/everything_trigger-elicitation-request with {}? (yes/no) everything: Please provide inputs\nname: "; stderr != want {
+		t.Errorf("the user is asked %q, want %q", stderr, want)
+	}
+	out, stderr, err = runExample(t, dir, python, "host.py", code, "no\n")
+	if err == nil || out != list || !strings.Contains(stderr, "was not approved") {
+		t.Errorf("without a yes: %v\nstdout %q\nstderr %s", err, out, stderr)
 	}
 }
 

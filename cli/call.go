@@ -17,11 +17,16 @@ import (
 func (a *app) callCommand() *cobra.Command {
 	c := newConnection()
 	cmd := &cobra.Command{
-		Use:   "call --config FILE NAMESPACE TOOL [JSON|@FILE|-]",
+		Use:   "call --config FILE SERVER TOOL [JSON|@FILE|-]",
 		Short: "Call one tool and print its text",
-		Long: `Connects to one server of an mcp.json file, calls one of its tools and prints the
-text that a model would get. The arguments are a JSON object: given as it is, in a
-file (@FILE) or on stdin (-); without them it is {}.
+		Long: `Connects to one server of an mcp.json file, or starts it, calls one of its tools,
+by the server's own name for it, and prints the text that a model would get. The
+arguments are a JSON object: given as it is, in a file (@FILE) or on stdin (-);
+without them it is {}.
+
+You are not asked whether the tool may run, needsApproval or not: you have typed
+the call. What the server asks while it runs is put to you, on a terminal; without
+one it cannot ask. Pages that it wants visited are never opened for you.
 
 The text goes to stdout and errors to stderr. The exit code says whether the tool
 failed (4), the connection (5), or what was asked for (3); "toolhost help
@@ -41,7 +46,7 @@ exit-codes" lists them all.`,
 	return cmd
 }
 
-// call runs one tool: args are the namespace, the tool and maybe its arguments.
+// call runs one tool: args are the server, the tool and maybe its arguments.
 func (a *app) call(ctx context.Context, c *connection, args []string) (*pack.Result, error) {
 	given := "{}"
 	if len(args) == 3 {
@@ -63,13 +68,14 @@ func (a *app) call(ctx context.Context, c *connection, args []string) (*pack.Res
 		return nil, err
 	}
 	defer l.Close()
-	if err := c.unusable(servers, args[0]); err != nil {
+	if err := l.unusable(servers[0]); err != nil {
 		return nil, err
 	}
-	params := rawjson.AppendString([]byte(`{"namespace":`), args[0])
-	params = rawjson.AppendString(append(params, `,"toolName":`...), args[1])
-	params = append(append(append(params, `,"arguments":`...), arguments...), '}')
-	return l.invoke(ctx, callDynamicTool, params)
+	tool, err := l.tool(args[0], args[1])
+	if err != nil {
+		return nil, err
+	}
+	return l.invoke(ctx, tool, arguments)
 }
 
 // readArguments returns the JSON object that the command line gives. The error is

@@ -15,10 +15,13 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check --config FILE",
 		Short: "Connect to every server of an mcp.json file and say how it went",
-		Long: `Connects to every server of an mcp.json file, once each, and shows which are
-ready, with the number of their tools, and why the others are not. A warning says
-what is odd about an entry, or why a list of tools is not whole. The exit code is
-0 when all servers are ready, else 3; "toolhost help exit-codes" lists them all.`,
+		Long: `Connects to every server of an mcp.json file, and shows which are connected, with
+the number of their tools, and why the others are not. Local servers are started,
+so check only files that you trust, and stopped again. A warning says what is odd
+about an entry, or why not all that a server offers is there.
+
+The exit code is 0 when all servers are connected, else 3; "toolhost help
+exit-codes" lists them all.`,
 		Example: `  toolhost check --config mcp.json
   toolhost check --config mcp.json --json | jq .servers`,
 		Args: positional(0, 0),
@@ -31,27 +34,22 @@ what is odd about an entry, or why a list of tools is not whole. The exit code i
 	return cmd
 }
 
-// check shows how each server starts and returns errNotReady unless all are ready.
+// check shows how each server starts and returns errNotReady unless all are connected.
 func (a *app) check(ctx context.Context, c *connection, view checkView) error {
 	config, err := a.readConfig(ctx, c.config, c.limits)
 	if err != nil {
 		return err
 	}
-	warnings := a.entryWarnings(config, c.limits)
-	l, servers, err := a.connect(ctx, c, config, nil, func(servers []pack.ServerStatus) {
-		view.show(withWarnings(servers, warnings))
+	l, servers, err := a.connect(ctx, c, config, nil, func(l *local, servers []pack.ServerStatus) {
+		view.show(withWarnings(servers, l.Warnings()))
 	})
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	for i := range servers {
-		if servers[i].Status == statusLoading {
-			servers[i].Error = c.noAnswer()
-		}
-	}
-	if err := l.addNotes(ctx, warnings); err != nil {
-		return err
+	warnings := l.Warnings()
+	for server, missing := range l.Missing() {
+		warnings[server] = append(warnings[server], missing...)
 	}
 	if err := view.end(withWarnings(servers, warnings)); err != nil {
 		return err

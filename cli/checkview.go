@@ -24,7 +24,7 @@ func withWarnings(servers []pack.ServerStatus, warnings map[string][]string) []c
 	return checked
 }
 
-func notReady(s pack.ServerStatus) bool { return s.Status != statusReady }
+func notReady(s pack.ServerStatus) bool { return s.Status != statusConnected }
 
 func (s checkedServer) notReady() bool { return notReady(s.ServerStatus) }
 
@@ -54,18 +54,19 @@ func (jsonView) show([]checkedServer) {}
 
 func (v jsonView) end(servers []checkedServer) error {
 	type row struct {
-		Name      string   `json:"name"`
-		Status    string   `json:"status"`
-		ToolCount int      `json:"toolCount"`
-		Error     string   `json:"error,omitempty"`
-		Warnings  []string `json:"warnings,omitempty"`
+		Name        string   `json:"name"`
+		Status      string   `json:"status"`
+		ToolCount   int      `json:"toolCount"`
+		Error       string   `json:"error,omitempty"`
+		NeedsSignIn bool     `json:"needsSignIn,omitempty"`
+		Warnings    []string `json:"warnings,omitempty"`
 	}
 	report := struct {
 		Ready   bool  `json:"ready"`
 		Servers []row `json:"servers"`
 	}{!slices.ContainsFunc(servers, checkedServer.notReady), []row{}}
 	for _, s := range servers {
-		report.Servers = append(report.Servers, row{s.Name, s.Status, s.ToolCount, s.Error, s.warnings})
+		report.Servers = append(report.Servers, row{s.Name, s.Status, s.ToolCount, s.Error, s.NeedsSignIn, s.warnings})
 	}
 	return json.NewEncoder(v.out).Encode(report)
 }
@@ -80,7 +81,7 @@ type lineView struct {
 
 func (v *lineView) show(servers []checkedServer) {
 	for _, s := range servers {
-		if s.Status != statusLoading {
+		if s.Status != statusConnecting {
 			v.print(s)
 		}
 	}
@@ -163,18 +164,18 @@ func (v *tableView) draw(servers []checkedServer, columns int) {
 	}
 }
 
-// lines are "ready    docs  12 tools" and one "warning  docs  ..." for each
+// lines are "connected   docs  12 tools" and one "warning     docs  ..." for each
 // warning, the name padded to that many columns.
 func (s checkedServer) lines(name int) []string {
 	detail := s.Error
 	switch {
-	case s.Status == statusReady && s.ToolCount == 1:
+	case s.Status == statusConnected && s.ToolCount == 1:
 		detail = join("1 tool", s.Error)
-	case s.Status == statusReady:
+	case s.Status == statusConnected:
 		detail = join(fmt.Sprintf("%d tools", s.ToolCount), s.Error)
 	}
 	line := func(what, text string) string {
-		return cutColumns(fmt.Sprintf("%-8s %-*s  %s", what, name, shownName(s.Name), shownText(text)), 0)
+		return cutColumns(fmt.Sprintf("%-10s  %-*s  %s", what, name, shownName(s.Name), shownText(text)), 0)
 	}
 	lines := []string{line(s.Status, detail)}
 	for _, warning := range s.warnings {
@@ -192,17 +193,17 @@ func join(count, note string) string {
 }
 
 func summary(servers []checkedServer) string {
-	ready := 0
+	connected := 0
 	for _, s := range servers {
 		if !s.notReady() {
-			ready++
+			connected++
 		}
 	}
 	switch {
 	case len(servers) == 0:
 		return "no servers are configured"
-	case ready == len(servers):
-		return fmt.Sprintf("all servers are ready (%d)", ready)
+	case connected == len(servers):
+		return fmt.Sprintf("all servers are connected (%d)", connected)
 	}
-	return fmt.Sprintf("%d of %d servers are ready", ready, len(servers))
+	return fmt.Sprintf("%d of %d servers are connected", connected, len(servers))
 }

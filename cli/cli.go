@@ -19,8 +19,10 @@ import (
 type app struct {
 	in    io.Reader
 	out   io.Writer // answers; for serve nothing but protocol messages
-	err   *logSink  // the log, and errors for people
+	err   *logSink  // the log, and errors and questions for people
 	scrub *redact.Scrubber
+
+	attended bool // a person can be asked: stdin and stderr are terminals
 }
 
 // Run does what args say and returns the exit code that exitRows lists. It ends
@@ -29,6 +31,9 @@ func Run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	scrub := redact.NewScrubber()
 	a := &app{in: in, out: out, err: newLogSink(errOut, scrub), scrub: scrub}
 	defer a.err.Close()
+	_, typing := terminal(in)
+	_, reading := terminal(errOut)
+	a.attended = typing && reading
 
 	root := a.root()
 	root.SetArgs(append([]string{}, args...)) // not nil, for which cobra reads os.Args

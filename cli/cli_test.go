@@ -24,7 +24,7 @@ func TestUsage(t *testing.T) {
 		{"a command that is none", []string{"serv"}, 2, "", []string{`unknown command "serv"; did you mean serve?`, `Run "toolhost --help"`}},
 		{"a flag that is none", []string{"serve", "--quiet"}, 2, "", []string{"--quiet", `Run "toolhost serve --help"`}},
 		{"an argument where there is none", []string{"serve", "now"}, 2, "", []string{"serve takes flags only, and no argument; usage: toolhost serve [flags]\n", `Run "toolhost serve --help"`}},
-		{"too few arguments", []string{"call", "docs"}, 2, "", []string{"too few arguments; usage: toolhost call --config FILE NAMESPACE TOOL [JSON|@FILE|-] [flags]\n"}},
+		{"too few arguments", []string{"call", "docs"}, 2, "", []string{"too few arguments; usage: toolhost call --config FILE SERVER TOOL [JSON|@FILE|-] [flags]\n"}},
 		{"too many arguments", []string{"call", "docs", "add", "{a:", "1}"}, 2, "", []string{"too many arguments (4); quote what belongs together; usage: toolhost call "}},
 		{"two of what excludes the other", []string{"spec", "--list", "--openrpc"}, 2, "", []string{"--list, --openrpc and NAME exclude each other"}},
 		{"help on what is none", []string{"help", "bogus"}, 2, "", []string{`unknown command "bogus"; the topics are exit-codes and limits`, `Run "toolhost help --help"`}},

@@ -18,7 +18,7 @@ var foreign = []string{"servers", "context_servers", "mcp_servers", "mcp", "mcpS
 
 // readConfig reads the mcp.json file of that name ("-" for stdin) and returns
 // its object of servers by name: the value of mcpServers, or the whole of a file
-// that has no such member.
+// that has no such member. null is an object without members.
 //
 // The error is a *usageError without a name, a cancelled *pack.Error when ctx
 // ended, and a *configError for all that is wrong with the file.
@@ -45,24 +45,28 @@ func serversOf(name string, text []byte, limits limit.Table) ([]byte, error) {
 		return nil, jsonError(name, text, err)
 	}
 	file := rawjson.Members(text)
-	var servers []byte
+	servers := bytes.TrimSpace(text)
+	found := false
 	for _, member := range file {
 		switch {
 		case member.Name() != "mcpServers":
-		case servers != nil:
+		case found:
 			// Programs differ in which of the two they take (T42).
 			return nil, fmt.Errorf("%s: \"mcpServers\" stands twice; put all servers into one of them", shownFile(name))
 		default:
-			servers = member.Value
+			servers, found = member.Value, true
 		}
 	}
-	if servers != nil {
-		return servers, nil
-	}
-	if hint := misplaced(file); hint != "" {
+	if hint := misplaced(file); hint != "" && !found {
 		return nil, fmt.Errorf("%s: %s", shownFile(name), hint)
 	}
-	return bytes.TrimSpace(text), nil
+	switch kind := rawjson.KindOf(servers); {
+	case kind == rawjson.Null:
+		return []byte("{}"), nil
+	case kind != rawjson.Dict:
+		return nil, fmt.Errorf("%s: the MCP configuration must be a JSON object of servers by name, not %s", shownFile(name), kind)
+	}
+	return servers, nil
 }
 
 // misplaced says where the servers seem to be in a file without mcpServers, or ""

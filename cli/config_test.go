@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/toolhost/toolhost/internal/limit"
+	"github.com/toolhost/toolhost/redact"
 )
 
 func TestReadConfig(t *testing.T) {
@@ -15,7 +18,8 @@ func TestReadConfig(t *testing.T) {
 		{"the whole file", `{"mcpServers": {"a": {"url": "u"}}}`, `{"a": {"url": "u"}}`, ""},
 		{"the object itself", ` {"a": {"url": "u"}} `, `{"a": {"url": "u"}}`, ""},
 		{"a byte order mark", "\xef\xbb\xbf{}", `{}`, ""},
-		{"mcpServers is no object", `{"mcpServers": 3}`, `3`, ""},
+		{"mcpServers is no object", `{"mcpServers": 3}`, "", "mcp.json: the MCP configuration must be a JSON object of servers by name, not a number"},
+		{"mcpServers is null", `{"mcpServers": null}`, `{}`, ""},
 		{"a server called servers", `{"servers": {"url": "u"}}`, `{"servers": {"url": "u"}}`, ""},
 		{"the member of VS Code", `{"servers": {"a": {"url": "u"}}}`, "", `the servers are under "servers"; rename it to "mcpServers"`},
 		{"the members of VS Code's settings", `{"mcp": {"servers": {"a": {"url": "u"}}}}`, "", `the servers are under "servers" in "mcp"; write that object under "mcpServers"`},
@@ -91,15 +95,17 @@ func TestReadArguments(t *testing.T) {
 }
 
 func TestOnlyServer(t *testing.T) {
-	for _, test := range []struct{ config, name, want string }{
-		{`{"a": {"url": 1}, "b": [2]}`, "b", `{"b":[2]}`},
-		{`{"a": 1, "\u0061": 2, "b": 3}`, "a", `{"a":1,"\u0061":2}`},
-		{`{"a": 1}`, "b", `{"a": 1}`},
-		{`{"a": 1}`, "", `{"a": 1}`},
-		{`[1]`, "a", `[1]`},
+	for _, test := range []struct{ config, name, want, err string }{
+		{`{"a": {"url": 1}, "b": [2]}`, "b", `{"b":[2]}`, ""},
+		{`{"a": 1, "\u0061": 2, "b": 3}`, "a", `{"a":1,"\u0061":2}`, ""},
+		{`{"docs": 1, "git": 2}`, "doc", "", `unknown server "doc"; did you mean "docs"?`},
+		{`{"docs": 1, "git": 2}`, "x", "", `unknown server "x"; known: "docs", "git"`},
+		{`{"a": 1}`, "", "", `unknown server ""; known: "a"`},
+		{`{}`, "a", "", `unknown server "a"; none is configured`},
 	} {
-		if got := string(onlyServer([]byte(test.config), test.name)); got != test.want {
-			t.Errorf("%s in %s: got %s, want %s", test.name, test.config, got, test.want)
+		got, err := (&app{scrub: redact.NewScrubber()}).onlyServer([]byte(test.config), test.name)
+		if string(got) != test.want || fmt.Sprint(err) != cmp.Or(test.err, "<nil>") {
+			t.Errorf("%s in %s: got %s, %v; want %s, %s", test.name, test.config, got, err, test.want, test.err)
 		}
 	}
 }

@@ -17,6 +17,13 @@ import (
 	"github.com/toolhost/toolhost/spec"
 )
 
+// What the pack runvil/mcp, which the demo shows, calls its tools and its statuses.
+const (
+	getDynamicTools = "get_dynamic_tools"
+	callDynamicTool = "call_dynamic_tool"
+	statusReady     = "ready"
+)
+
 // demoTime is far more than the demo needs: a child that hangs fails it.
 const demoTime = 20 * time.Second
 

@@ -32,7 +32,7 @@ var exitRows = []struct {
 	{0, nil, "all went well; serve: the host ended the conversation"},
 	{exitOther, nil, "anything else, such as output that cannot be written"},
 	{exitUsage, nil, "the command line, or arguments of a call that cannot be read"},
-	{exitNotReady, []pack.Kind{pack.KindMessage}, "a server that was asked for is unknown or not ready, its tool is unknown, or the arguments are not what the tool takes"},
+	{exitNotReady, []pack.Kind{pack.KindMessage}, "a server that was asked for is unknown or not connected, its tool is unknown, or the arguments are not what the tool takes"},
 	{4, []pack.Kind{pack.KindBackend}, "the tool itself answered with an error"},
 	{5, []pack.Kind{pack.KindTransport}, "a call failed: the connection, the deadline, or a malformed answer"},
 	{exitConfig, []pack.Kind{pack.KindUnavailable}, "the configuration cannot be read or used"},
@@ -41,8 +41,8 @@ var exitRows = []struct {
 }
 
 // errNotReady ends a command whose output has said already which servers are not
-// ready, and why.
-var errNotReady = errors.New("not every server is ready")
+// connected, and why.
+var errNotReady = errors.New("not every server is connected")
 
 // A usageError says that the command line makes no sense. Only these errors point
 // to the help.

@@ -63,7 +63,7 @@ func TestExitTopic(t *testing.T) {
 // TestOneCauseOneCode gives the same fault to each command that can meet it.
 func TestOneCauseOneCode(t *testing.T) {
 	broken := configure(t, `"a": {`)
-	local := configure(t, `"a": {"command": "npx"}`)
+	refused := configure(t, `"a": {"command": "npx", "args": 1}`)
 	for _, test := range []struct {
 		cause  string
 		config string
@@ -72,7 +72,7 @@ func TestOneCauseOneCode(t *testing.T) {
 		{"no such file", broken + ".gone", exitConfig},
 		{"no JSON", broken, exitConfig},
 		{"no object", "-", exitConfig},
-		{"a server that is not ready", local, exitNotReady},
+		{"a server that is not connected", refused, exitNotReady},
 		{"no --config", "", exitUsage},
 	} {
 		for _, args := range [][]string{{"check"}, {"tools", "--config", test.config, "a"}, {"tools", "a", "t"}, {"call", "a", "t"}} {

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/toolhost/toolhost/stdiomcp"
 )
 
 // childMode, in the environment, makes the test binary a child of the demo: an
@@ -21,6 +23,17 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "guard" {
+		if err := stdiomcp.Guard(); err != nil {
+			panic(err)
+		}
+		return
+	}
+	if len(os.Args) == 3 && os.Args[1] == roleLocal {
+		localKinds[os.Args[2]]()
+		return
+	}
+	os.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0")) // for guards
 	mode := os.Getenv(childMode)
 	if mode == "" {
 		os.Exit(m.Run())

@@ -37,30 +37,30 @@ func TestCheck(t *testing.T) {
 	good := configure(t, entry("b", server), entry("a", server))
 	tools := len(fakeserver.Builtin())
 
-	t.Run("all are ready", func(t *testing.T) {
+	t.Run("all are connected", func(t *testing.T) {
 		code, stdout, stderr := run(t, "", "check", "--config", good)
-		line := fmt.Sprintf("ready    a  %d tools\n", tools)
-		if code != 0 || !strings.Contains(stdout, line) || !strings.HasSuffix(stdout, "all servers are ready (2)\n") || stderr != "" {
+		line := fmt.Sprintf("connected   a  %d tools\n", tools)
+		if code != 0 || !strings.Contains(stdout, line) || !strings.HasSuffix(stdout, "all servers are connected (2)\n") || stderr != "" {
 			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 		}
 	})
 	t.Run("the bare object on stdin", func(t *testing.T) {
 		code, stdout, stderr := run(t, "{"+entry("a", server)+"}", "check", "--config", "-", "--json")
-		want := fmt.Sprintf(`{"ready":true,"servers":[{"name":"a","status":"ready","toolCount":%d}]}`+"\n", tools)
+		want := fmt.Sprintf(`{"ready":true,"servers":[{"name":"a","status":"connected","toolCount":%d}]}`+"\n", tools)
 		if code != 0 || stdout != want || stderr != "" {
 			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 		}
 	})
 	t.Run("S1-10 one is refused and one does not answer", func(t *testing.T) {
 		config := configure(t, entry("good", server), `"old": {"type": "sse", "url": "http://127.0.0.1/"}`,
-			`"local": {"command": "npx"}`, fmt.Sprintf(`"gone": {"url": %q}`, closed), `"unset": {"url": "${env:TOOLHOST_TEST_UNSET}"}`)
+			`"local": {"command": "toolhost-test-gone"}`, fmt.Sprintf(`"gone": {"url": %q}`, closed), `"unset": {"url": "${env:TOOLHOST_TEST_UNSET}"}`)
 		code, stdout, _ := run(t, "", "check", "--config", config)
-		if code != exitNotReady || !strings.HasSuffix(stdout, "1 of 5 servers are ready\n") {
+		if code != exitNotReady || !strings.HasSuffix(stdout, "1 of 5 servers are connected\n") {
 			t.Errorf("exit code %d\n%s", code, stdout)
 		}
 		for _, want := range []string{
-			"error    local  local MCP servers (command) are not supported yet\n",
-			"error    old  ", "error    gone  ", "ready    good  ",
+			`failed      local  the command "toolhost-test-gone" was not found; install it, or write its full path` + "\n",
+			"failed      old  ", "failed      gone  ", "connected   good  ",
 			"TOOLHOST_TEST_UNSET",
 		} {
 			if strings.Count(stdout, want) != 1 {
@@ -78,7 +78,7 @@ func TestCheck(t *testing.T) {
 		if err := json.Unmarshal([]byte(stdout), &report); err != nil {
 			t.Fatal(err)
 		}
-		if code != exitNotReady || report.Ready || len(report.Servers) != 5 || report.Servers[0].Name != "gone" || report.Servers[0].Error == "" {
+		if code != exitNotReady || report.Ready || len(report.Servers) != 5 || report.Servers[0].Name != "good" || report.Servers[1].Name != "old" || report.Servers[1].Error == "" {
 			t.Errorf("exit code %d: %+v", code, report)
 		}
 	})
@@ -87,7 +87,7 @@ func TestCheck(t *testing.T) {
 			{Method: "server/discover", Reply: fakeserver.Reply{Hold: true, Chunks: []fakeserver.Chunk{{Text: ": wait\n\n"}}}},
 		}})
 		code, stdout, _ := run(t, "", "check", "--config", configure(t, entry("good", server), entry("silent", silent)), "--timeout", "300ms")
-		if want := "loading  silent  no answer within 300ms; give it longer by --timeout\n"; code != exitNotReady || !strings.Contains(stdout, want) {
+		if want := "connecting  silent  no answer within 300ms; give it longer by --timeout\n"; code != exitNotReady || !strings.Contains(stdout, want) {
 			t.Errorf("exit code %d\n%s", code, stdout)
 		}
 	})
@@ -100,10 +100,10 @@ func TestCheck(t *testing.T) {
 		const placeholder = `headers: "X-Key" holds a placeholder`
 		_, stdout, stderr := run(t, "", "check", "--config", config, "--limit", "tools=1")
 		for _, want := range []string{
-			"warning  odd  " + disabled + "\n", "warning  odd  " + placeholder,
-			"warning  good  the list of tools exceeds the limit tools (1); it was cut\n",
-			"error    twice  the name stands twice in the configuration",
-			`warning  swapped  headers: "[redacted]" is empty` + "\n",
+			"warning     odd  " + disabled + "\n", "warning     odd  " + placeholder,
+			"warning     good  the list of tools exceeds the limit tools (1); it was cut\n",
+			"failed      twice  the name stands twice in the configuration",
+			`warning     swapped  headers: "[redacted]" is empty` + "\n",
 		} {
 			if strings.Count(stdout, want) != 1 || stderr != "" {
 				t.Errorf("not once %q in\n%s%s", want, stdout, stderr)
@@ -119,7 +119,7 @@ func TestCheck(t *testing.T) {
 		if err := json.Unmarshal([]byte(stdout), &report); err != nil || len(report.Servers) != 4 {
 			t.Fatalf("%v: %s", err, stdout)
 		}
-		if odd := report.Servers[1]; odd.Name != "odd" || len(odd.Warnings) != 2 || !slices.Contains(odd.Warnings, disabled) {
+		if odd := report.Servers[2]; odd.Name != "odd" || len(odd.Warnings) != 2 || !slices.Contains(odd.Warnings, disabled) {
 			t.Errorf("%s", stdout)
 		}
 		if strings.Contains(stdout, "null") || len(report.Servers[0].Warnings) != 0 {
@@ -128,7 +128,7 @@ func TestCheck(t *testing.T) {
 	})
 	t.Run("a server without a name hides no other", func(t *testing.T) {
 		code, stdout, _ := run(t, "", "check", "--config", configure(t, entry("", server), entry("a", server)))
-		if code != 0 || !strings.Contains(stdout, "ready    \"\"  ") || !strings.HasSuffix(stdout, "all servers are ready (2)\n") {
+		if code != 0 || !strings.Contains(stdout, "connected   \"\"  ") || !strings.HasSuffix(stdout, "all servers are connected (2)\n") {
 			t.Errorf("exit code %d\n%s", code, stdout)
 		}
 	})
@@ -148,23 +148,28 @@ func TestCheck(t *testing.T) {
 
 func TestTools(t *testing.T) {
 	server := fakeserver.StartTest(t, fakeserver.Options{Era: fakeserver.Legacy, Tools: []fakeserver.Tool{
-		{Name: "find", Definition: fakeserver.Define("find", "Finds \x1b[31mthings.\x1b[0m", `{"type":"object","properties":{"z":{},"a":{"type":"string"}}}`)},
+		{Name: "find", Definition: fakeserver.Define("find", "Finds \x1b[31mthings.\x1b[0m", `{"type":"object","properties":{"z":{"maximum":1e400},"a":{"type":"string","pattern":"<&>"}}}`)},
 		{Name: "list", Definition: fakeserver.Define("list", "", `{"type":"object"}`)},
 	}})
-	config := configure(t, entry("docs", server), `"local": {"command": "npx"}`)
+	const reason = "the entry has both url and command; keep one of them"
+	config := configure(t, fmt.Sprintf(`"docs": {"url": %q, "needsApproval": {"tools": "list"}}`, server.URL()), `"both": {"command": "npx", "url": "u"}`)
 	for _, test := range []struct {
 		situation string
 		args      []string
 		code      int
 		want      string // on stdout, or in stderr for another code than 0
 	}{
-		{"all servers", nil, 0, "docs  ready\n  find\n  list\nlocal  error; local MCP servers (command) are not supported yet\n"},
+		{"all servers", nil, 0, "docs  connected\n  find\n  list\nboth  failed; " + reason + "\n"},
 		{"one server", []string{"docs"}, 0, "find\n  Finds \\u{1b}[31mthings.\\u{1b}[0m\nlist\n  list\n"},
-		{"one tool", []string{"docs", "list"}, 0, "list\nlist\n\n{\n  \"type\": \"object\"\n}\n"},
-		{"all, as JSON", []string{"--json"}, 0, `{"namespaces":[{"namespace":"docs","status":"ready","tools":["find","list"]},{"namespace":"local","status":"error","reason":"local MCP servers (command) are not supported yet","tools":[]}]}` + "\n"},
-		{"unknown server", []string{"doc"}, 3, `"docs"`},
-		{"unknown tool", []string{"docs", "fin"}, 3, `find`},
-		{"a tool of a server that is not ready", []string{"local", "x"}, 3, "local MCP servers (command) are not supported yet"},
+		{"one tool", []string{"docs", "list"}, 0, "list  (for a model docs_list; the user is asked before it runs)\nlist\n\n{\n  \"type\": \"object\"\n}\n"},
+		{"all, as JSON", []string{"--json"}, 0, `{"namespaces":[{"namespace":"docs","status":"connected","tools":["find","list"]},{"namespace":"both","status":"failed","reason":"` + reason + `","tools":[]}]}` + "\n"},
+		{"one server, as JSON", []string{"docs", "--json"}, 0, `{"namespace":"docs","status":"connected","tools":[` +
+			`{"name":"find","modelName":"docs_find","description":"Finds \u001b[31mthings.\u001b[0m","inputSchema":{"type":"object","properties":{"z":{"maximum":1e400},"a":{"type":"string","pattern":"<&>"}}}},` +
+			`{"name":"list","modelName":"docs_list","description":"list","inputSchema":{"type":"object"},"needsApproval":true}]}` + "\n"},
+		{"one tool, as JSON", []string{"docs", "list", "--json"}, 0, `{"namespace":"docs","name":"list","modelName":"docs_list","description":"list","inputSchema":{"type":"object"},"needsApproval":true}` + "\n"},
+		{"unknown server", []string{"doc"}, 3, `unknown server "doc"; did you mean "docs"?`},
+		{"unknown tool", []string{"docs", "fin"}, 3, `unknown tool "fin" of server "docs"; did you mean "find"?`},
+		{"a tool of a server that is not connected", []string{"both", "x"}, 3, `server "both" is not connected: ` + reason},
 		{"too many names", []string{"a", "b", "c"}, 2, "toolhost tools --help"},
 	} {
 		t.Run(test.situation, func(t *testing.T) {
@@ -174,19 +179,19 @@ func TestTools(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a server that is not ready", func(t *testing.T) {
-		code, stdout, stderr := run(t, "", "tools", "--config", config, "local")
-		if want := "local  error; local MCP servers (command) are not supported yet\n"; code != exitNotReady || stdout != want || stderr != "" {
+	t.Run("a server that is not connected", func(t *testing.T) {
+		code, stdout, stderr := run(t, "", "tools", "--config", config, "both")
+		if want := "both  failed; " + reason + "\n"; code != exitNotReady || stdout != want || stderr != "" {
 			t.Errorf("exit code %d\nstdout %q\nstderr %q", code, stdout, stderr)
 		}
 	})
 	t.Run("a list that is not whole", func(t *testing.T) {
-		const note = "docs  ready; the list of tools exceeds the limit tools (1); it was cut\n"
+		const note = "docs  connected; the list of tools exceeds the limit tools (1); it was cut\n"
 		for _, test := range []struct {
 			args []string
 			want string
 		}{
-			{nil, note + "  find\nlocal  error; "},
+			{nil, note + "  find\nboth  failed; "},
 			{[]string{"docs"}, note + "find\n"},
 		} {
 			code, stdout, _ := run(t, "", append([]string{"tools", "--config", config, "--limit", "tools=1"}, test.args...)...)
@@ -222,9 +227,10 @@ func TestCall(t *testing.T) {
 		{"no arguments", "", []string{"demo", "raw_args"}, 0, "{}\n"},
 		{"S1-20 the tool fails", "", []string{"demo", "fail", `{"text": "first\nsecond \u001b[2J"}`}, 4, "toolhost: first\nsecond \\u{1b}[2J\n"},
 		{"S1-20 the connection fails", "", []string{"drops", "echo", `{"text": ""}`}, 5, "toolhost: "},
-		{"unknown server", "", []string{"dem", "add"}, 3, `"demo"`},
-		{"S1-09 a server that is not ready", "", []string{"gone", "add"}, 3, `toolhost: server "gone" is not ready: cannot connect to `},
-		{"no answer in time", "", []string{"silent", "add", "--timeout", "300ms"}, 3, `toolhost: server "silent" is not ready: no answer within 300ms; give it longer by --timeout` + "\n"},
+		{"unknown server", "", []string{"dem", "add"}, 3, `unknown server "dem"; did you mean "demo"?`},
+		{"unknown tool", "", []string{"demo", "ad"}, 3, `unknown tool "ad" of server "demo"; `},
+		{"S1-09 a server that is not connected", "", []string{"gone", "add"}, 3, `toolhost: server "gone" is not connected: cannot connect to `},
+		{"no answer in time", "", []string{"silent", "add", "--timeout", "300ms"}, 3, `toolhost: server "silent" is not connected: no answer within 300ms; give it longer by --timeout` + "\n"},
 		{"arguments that are no object", "", []string{"demo", "add", "3"}, 2, "must be a JSON object"},
 		{"arguments that are no JSON", "", []string{"demo", "add", "{a}"}, 2, "the arguments:1:2:"},
 		{"arguments that are no JSON, on stdin", "{a}", []string{"demo", "add", "-"}, 2, "stdin:1:2:"},

@@ -56,7 +56,7 @@ func newConnection() *connection {
 func (c *connection) register(cmd *cobra.Command) {
 	c.settings.register(cmd)
 	cmd.Flags().StringVar(&c.config, "config", "", "the mcp.json `FILE`, or its mcpServers object; - for stdin")
-	cmd.Flags().Var(timeFlag{&c.timeout}, "timeout", "how long to wait for the servers to be ready")
+	cmd.Flags().Var(timeFlag{&c.timeout}, "timeout", "how long to wait for the servers to connect")
 }
 
 // timeFlag is --timeout.

@@ -1,26 +1,24 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/pack"
 )
 
 func (a *app) toolsCommand() *cobra.Command {
 	c := newConnection()
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "tools --config FILE [NAMESPACE [TOOL]]",
+		Use:   "tools --config FILE [SERVER [TOOL]]",
 		Short: "List servers and their tools, one server's tools, or one tool",
-		Long: `Connects to the servers of an mcp.json file and lists what a model would see:
-without arguments each server with the names of its tools, with NAMESPACE the
-tools of that server, with TOOL that tool and its input schema.
+		Long: `Connects to the servers of an mcp.json file, or starts them, and lists their tools
+by the names that the servers give them: without arguments each server with the
+names of its tools, with SERVER the tools of that server, with TOOL that tool, the
+name that a model knows it by, and its input schema.
 
 The exit code is 3 when the server or tool that was named cannot be used;
 "toolhost help exit-codes" lists them all.`,
@@ -29,98 +27,82 @@ The exit code is 3 when the server or tool that was named cannot be used;
   toolhost tools --config mcp.json docs search --json`,
 		Args: positional(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, notReady, err := a.dynamicTools(cmd.Context(), c, args)
-			switch {
-			case err != nil:
+			l, err := a.list(cmd.Context(), c, args)
+			if err != nil {
 				return err
-			case asJSON:
-				_, err = fmt.Fprintln(a.out, text)
-			default:
-				err = printTools(a.out, []byte(text), len(args))
 			}
-			if err == nil && notReady {
+			if asJSON {
+				err = l.json(a.out)
+			} else {
+				err = l.text(a.out)
+			}
+			if err == nil && l.unusable {
 				err = errNotReady
 			}
 			return err
 		},
 	}
 	c.register(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the JSON that get_dynamic_tools answers")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-// dynamicTools returns the JSON text of get_dynamic_tools for the names in args,
-// and whether the one server that they name is not ready, which the text says.
-func (a *app) dynamicTools(ctx context.Context, c *connection, args []string) (text string, notReady bool, err error) {
-	query := map[string]string{}
-	for i, name := range args {
-		query[[]string{"namespace", "toolName"}[i]] = name
-	}
-	arguments, err := json.Marshal(query)
-	if err != nil {
-		return "", false, err
-	}
+// A listing is what `tools` shows: every server, one of them, or one tool of it.
+type listing struct {
+	depth    int // how many names were given
+	servers  []listedServer
+	tool     *pack.Tool // the one that was named, with depth 2
+	unusable bool       // the server that was named, which the listing says why
+}
+
+// A listedServer is a server with what it offers.
+type listedServer struct {
+	pack.ServerStatus
+	note    string // why not all of it is there; "" for nothing
+	tools   []pack.Tool
+	prompts []pack.Tool
+}
+
+// list returns the listing for the names in args.
+func (a *app) list(ctx context.Context, c *connection, args []string) (*listing, error) {
 	config, err := a.readConfig(ctx, c.config, c.limits)
 	if err != nil {
-		return "", false, err
+		return nil, err
 	}
 	l, servers, err := a.connect(ctx, c, config, args[:min(1, len(args))], nil)
 	if err != nil {
-		return "", false, err
+		return nil, err
 	}
 	defer l.Close()
-	var unusable error
-	if len(args) > 0 {
-		unusable = c.unusable(servers, args[0])
+	found := &listing{depth: len(args), unusable: len(args) > 0 && servers[0].Status != statusConnected}
+	if len(args) == 2 {
+		if err := l.unusable(servers[0]); err != nil {
+			return nil, err
+		}
+		if found.tool, err = l.tool(args[0], args[1]); err != nil {
+			return nil, err
+		}
 	}
-	if unusable != nil && len(args) == 2 {
-		return "", false, unusable
+	missing := l.Missing()
+	tools, prompts := l.tools(pack.KindTool), l.tools(pack.KindPrompt)
+	for _, s := range servers {
+		found.servers = append(found.servers, listedServer{
+			ServerStatus: s,
+			note:         strings.Join(missing[s.Name], "; "),
+			tools:        of(s.Name, tools),
+			prompts:      of(s.Name, prompts),
+		})
 	}
-	result, err := l.invoke(ctx, getDynamicTools, arguments)
-	if err != nil {
-		return "", false, err
-	}
-	return rawjson.Text(result.Content), unusable != nil, nil
+	return found, nil
 }
 
-// printTools writes one of the three documents of get_dynamic_tools for people:
-// of all servers (depth 0), of one server's tools, or of one tool.
-func printTools(out io.Writer, document []byte, depth int) error {
-	w := &bytes.Buffer{}
-	object := rawjson.Members(document)
-	switch depth {
-	case 0:
-		for _, raw := range rawjson.Elements(object.Get("namespaces")) {
-			server := rawjson.Members(raw)
-			printServer(w, server)
-			for _, tool := range rawjson.Elements(server.Get("tools")) {
-				fmt.Fprintf(w, "  %s\n", shownName(rawjson.Text(tool)))
-			}
+// of returns what one server offers.
+func of(server string, tools []pack.Tool) []pack.Tool {
+	var own []pack.Tool
+	for _, tool := range tools {
+		if tool.Server == server {
+			own = append(own, tool)
 		}
-	case 1:
-		if rawjson.Text(object.Get("status")) != statusReady || object.Get("note") != nil {
-			printServer(w, object)
-		}
-		for _, raw := range rawjson.Elements(object.Get("tools")) {
-			tool := rawjson.Members(raw)
-			fmt.Fprintf(w, "%s\n  %s\n", shownName(rawjson.Text(tool.Get("name"))), shownText(rawjson.Text(tool.Get("description"))))
-		}
-	default:
-		fmt.Fprintf(w, "%s\n%s\n\n", shownName(rawjson.Text(object.Get("name"))), escapeLines(rawjson.Text(object.Get("description"))))
-		schema := &bytes.Buffer{}
-		if err := json.Indent(schema, object.Get("inputSchema"), "", "  "); err != nil {
-			return err
-		}
-		fmt.Fprintln(w, escapeLines(schema.String()))
 	}
-	_, err := w.WriteTo(out)
-	return err
-}
-
-// printServer writes the line of a namespace: its name, its status, and why it is
-// in error or its list is not whole.
-func printServer(w io.Writer, server rawjson.Object) {
-	line := shownName(rawjson.Text(server.Get("namespace"))) + "  " + rawjson.Text(server.Get("status"))
-	why := rawjson.Text(server.Get("reason")) + rawjson.Text(server.Get("note")) // never both (G-02, G-06)
-	fmt.Fprintln(w, join(line, shownText(why)))
+	return own
 }

@@ -89,7 +89,8 @@ func (p *entryParser) command() error {
 		return refuse("command is empty")
 	}
 	written := rawjson.Text(value)
-	if strings.ContainsAny(strings.TrimSpace(written), " \t") && p.object.Get("args") == nil && !strings.ContainsAny(written, `/\`) {
+	program, _, spaced := strings.Cut(strings.TrimSpace(written), " ")
+	if spaced && p.object.Get("args") == nil && !strings.ContainsAny(program, `/\`) { // else a path may hold the space
 		p.warn("command holds spaces and is taken as the name of one program; write the arguments into args")
 	}
 	p.entry.Process.Command = redact.NewSecret(text)

@@ -41,6 +41,8 @@ func TestS2_01_LocalEntries(t *testing.T) {
 		{"numbers and booleans", `{"command":"srv","args":[8080,true],"env":{"PORT":1e3}}`, "srv|8080|true|PORT=1e3", "", "args[0] is not written as a string"},
 		{"a variable that is null is left out", `{"command":"srv","env":{"A":null,"B":"x"}}`, "srv|B=x", "", ""},
 		{"one string with arguments", `{"command":"npx -y x"}`, "npx -y x", "", "command holds spaces"},
+		{"one string with a path in its arguments", `{"command":"python3 /srv/main.py"}`, "python3 /srv/main.py", "", "command holds spaces"},
+		{"a path that holds a space", `{"command":"/opt/my server/bin"}`, "/opt/my server/bin", "", ""},
 		{"both, and type decides", `{"type":"stdio","command":"srv","url":"https://h"}`, "srv", "", ""},
 		{"both, and nothing decides", `{"command":"srv","url":"https://h"}`, "", "both url and command", ""},
 		{"the type wants a command", `{"type":"stdio","url":"https://h"}`, "", `type "stdio" and no command`, ""},

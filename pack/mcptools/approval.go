@@ -22,12 +22,8 @@ type approvalRule struct {
 	unless []string // not about tools that set one of these hints
 }
 
-var (
-	askAlways = approvalRule{asks: true}
-
-	// askUnlessReadOnly is the seed's rule for servers that are signed in to.
-	askUnlessReadOnly = approvalRule{asks: true, unless: []string{"readOnlyHint"}}
-)
+// askUnlessReadOnly is the seed's rule for servers that are signed in to.
+var askUnlessReadOnly = approvalRule{asks: true, unless: []string{"readOnlyHint"}}
 
 // hints are the booleans of MCP's ToolAnnotations.
 var hints = []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}

@@ -34,8 +34,9 @@ type target struct {
 
 // A clash is a tool that the model does not get.
 type clash struct {
-	once string // so that each is warned of once
-	text string
+	once   string // so that each is warned of once
+	server string // whose tool it is
+	text   string
 }
 
 // newCatalog judges what the servers list. Its caller holds p.mu.
@@ -110,8 +111,9 @@ func (p *mcptools) toolsOf(c *catalog, s *server, st *state) (own []pack.Tool, c
 
 func (c *catalog) clash(what string, s *server, name, format string, args ...any) {
 	c.clashes = append(c.clashes, clash{
-		once: strings.Join([]string{what, s.name, name}, "\x00"),
-		text: fmt.Sprintf(format, args...),
+		once:   strings.Join([]string{what, s.name, name}, "\x00"),
+		server: s.name,
+		text:   fmt.Sprintf(format, args...),
 	})
 }
 
@@ -147,14 +149,23 @@ func (s *server) packTool(name string, tool *mcpclient.Tool) pack.Tool {
 		Title:         tool.Title,
 		Description:   tool.Describe(),
 		InputSchema:   tool.InputSchema,
-		OutputSchema:  tool.OutputSchema,
-		Annotations:   tool.Annotations,
+		OutputSchema:  onlyObject(tool.OutputSchema),
+		Annotations:   onlyObject(tool.Annotations),
 		Untrusted:     true,
 		NeedsApproval: s.approval.needed(tool),
 		CodeMode:      s.codeMode,
 		Server:        s.name,
 		ServerTool:    tool.Name,
 	}
+}
+
+// onlyObject returns what is an object, which a host may count on, and nil for what a
+// server has written in its place (B103).
+func onlyObject(value []byte) pack.Raw {
+	if rawjson.KindOf(value) != rawjson.Dict {
+		return nil
+	}
+	return value
 }
 
 // sameTools reports whether two lists say the same to a host.

@@ -148,6 +148,21 @@ func must(b []byte, err error) []byte {
 	return b
 }
 
+// What is no object in the place of one is kept from the host (B103); the tool is not.
+func TestB103_OddMembersOfTools(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.serve("git", tool("odd", `,"annotations":"x","outputSchema":true`), tool("plain", `,"annotations":{"readOnlyHint":true},"outputSchema":{"type":"object"}`))
+		w.dial("git")
+		tools := w.pack.Tools()
+		if tools[0].Annotations != nil || tools[0].OutputSchema != nil {
+			t.Errorf("got %s and %s", tools[0].Annotations, tools[0].OutputSchema)
+		}
+		if string(tools[1].Annotations) != `{"readOnlyHint":true}` || string(tools[1].OutputSchema) != `{"type":"object"}` {
+			t.Errorf("got %s and %s", tools[1].Annotations, tools[1].OutputSchema)
+		}
+	})
+}
+
 func TestToolsThatNeedATaskAreLeftOut(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.serve("git", tool("a", `,"execution":{"taskSupport":"required"}`), tool("b", `,"execution":{"taskSupport":"optional"}`))

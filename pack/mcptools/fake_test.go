@@ -18,6 +18,7 @@ type fakeServer struct {
 	legacy       bool // with a handshake
 	capabilities string
 	tools        []string // definitions; guarded by mu
+	unlisted     error    // what listing tools meets; guarded by mu
 	prompts      []string
 	refuse       func(attempt int) error // what an attempt meets at its first message; nil lets all through
 	hold         chan struct{}           // attempts wait for it to be closed; nil: they do not
@@ -163,7 +164,7 @@ func (f *fakeServer) answer(ctx context.Context, req *mcpclient.Request, h mcpcl
 	case req.Method == "tools/list":
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		return `{"tools":[` + strings.Join(f.tools, ",") + `]}`, nil
+		return `{"tools":[` + strings.Join(f.tools, ",") + `]}`, f.unlisted
 	case req.Method == "prompts/list":
 		f.mu.Lock()
 		defer f.mu.Unlock()

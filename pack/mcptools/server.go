@@ -24,7 +24,6 @@ type mcptools struct {
 
 	mu     sync.Mutex      // held while the catalog is made and the host told
 	warned map[string]bool // what the host has been warned of; guarded by mu
-	told   []pack.ServerStatus
 }
 
 // A server is one server of the pack's configuration.
