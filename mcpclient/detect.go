@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/internal/rawjson"
@@ -64,10 +65,13 @@ func (h *handshake) detect(ctx context.Context) (*Link, error) {
 }
 
 // discover sends the probe. A server that does not answer it at all may still
-// answer a handshake, so that only a part of the time for the start is spent on
-// waiting.
+// answer a handshake, so that only a part of the time for the start, which may be
+// less than the limit, is spent on waiting.
 func (h *handshake) discover(ctx context.Context, rev *Revision) (*Response, error) {
 	patience := h.s.opts.Limits.Time(limit.StartTime) / 4
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(deadline)/4)
+	}
 	timed, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	resp, err := h.s.send(timed, &Link{Revision: rev}, outgoing{method: methodDiscover})

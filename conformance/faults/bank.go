@@ -17,12 +17,7 @@ type laterPart struct {
 
 var later = []laterPart{
 	{"sign-in", strings.Fields("B155 B157 B159 B161 B163 B165 B167 B169 B171 B173")},
-	{"servers over stdio", strings.Fields("B205 B207 B209 B211 B213 B215 B217 B219 B221 B223 B225 B227 B229")},
 }
-
-// partly are faults that are played as far as they concern runvil/mcp; the rest of
-// their text (asking the user, approvals) comes with tanstack/mcp.
-var partly = strings.Fields("B133 B179 B181")
 
 // A bank is what faults.md says of its rows.
 type bank map[string]bankRow // by id

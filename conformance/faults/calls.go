@@ -11,7 +11,7 @@ import (
 // This file plays the area "Calls, cancel, timeouts, progress".
 
 func callRows() []row {
-	rows := rowsOf([]fault{
+	rows := inBoth([]fault{
 		{
 			id: "B139", mode: "cancel-late-reply", in: bothEras, must: "an answer to a cancelled call is ignored; the next call works on the same session",
 			judge: func(p *play) {
@@ -148,8 +148,8 @@ func (p *play) overdue(o outcome) {
 		p.want(false, "a call that must time out: %v", o)
 		return
 	}
-	p.want(o.err.Data.Kind == "transport" && o.err.Data.Delivered == "unknown" && o.err.Data.Limit == "call_time", "%v", o)
-	p.want(strings.Contains(o.err.Message, "deadline") && strings.Contains(o.err.Message, "call_time"), "%v", o)
+	p.want(o.err.Data.Kind == "transport" && o.err.Data.Delivered == "unknown" && o.err.Data.Limit == p.pack.callLimit, "%v", o)
+	p.want(strings.Contains(o.err.Message, "deadline") && strings.Contains(o.err.Message, p.pack.callLimit), "%v", o)
 	p.want(900*msec < o.took && o.took < 2*sec, "the deadline of 1 s ended it after %v", o.took)
 }
 

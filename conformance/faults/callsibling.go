@@ -83,7 +83,7 @@ func callSiblings() []row {
 				if method == "server/discover" { // a part of the time goes to it, then a handshake finds out the era
 					p.readyWithin(3 * sec)
 				} else {
-					p.fails("start_time")
+					p.fails(p.pack.startTime)
 					p.readyWithin(4 * sec)
 				}
 				p.echo("first")
@@ -219,7 +219,7 @@ func callSiblings() []row {
 			p.sent("tools/call", 1)
 			p.echo("after")
 		}})
-	return sorted(rowsOf(faults))
+	return sorted(inBoth(faults))
 }
 
 // told checks that the server hears n times that a call is off: by a message, or

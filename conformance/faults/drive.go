@@ -42,8 +42,7 @@ func (p *play) send(namespace, tool, arguments, members string) pending {
 	if namespace != "good" {
 		p.calls++
 	}
-	id, reply, err := p.child.Send("invoke", `{"tool":"mcp/call_dynamic_tool","arguments":{"namespace":`+quote(namespace)+
-		`,"toolName":`+quote(tool)+`,"arguments":`+arguments+`}`+members+`}`)
+	id, reply, err := p.child.Send("invoke", `{`+p.pack.invoke(p, namespace, tool, arguments)+members+`}`)
 	p.fail(err)
 	return pending{id, reply, time.Now()}
 }
@@ -86,7 +85,7 @@ func (p *play) status(name string) serverStatus {
 			break
 		}
 		for _, s := range ready.Servers {
-			if s.Name == name && s.Status != "loading" {
+			if s.Status = p.pack.statuses[s.Status]; s.Name == name && s.Status != "loading" {
 				return s
 			}
 		}
@@ -192,23 +191,6 @@ func (p *play) sent(method string, n int) {
 func (p *play) counted(name string, n int) {
 	s := p.seen()
 	p.want(s.Counters[name] == n, "the server counts %s as %d, not %d", name, s.Counters[name], n)
-}
-
-// A listed is a tool as get_dynamic_tools lists it.
-type listed struct {
-	Name, Description string
-	InputSchema       json.RawMessage
-}
-
-// list returns the tools of a server, in order.
-func (p *play) list(namespace string) []listed {
-	reply, err := p.child.Call(p.ctx, "invoke", `{"tool":"mcp/get_dynamic_tools","arguments":{"namespace":`+quote(namespace)+`}}`)
-	var result struct{ Content string }
-	var listing struct{ Tools []listed }
-	if p.fail(err) || p.fail(reply.Decode(&result)) || p.fail(json.Unmarshal([]byte(result.Content), &listing)) {
-		return nil
-	}
-	return listing.Tools
 }
 
 // lists checks the names of the tools of the faulty server.

@@ -14,7 +14,7 @@ import (
 const exact = `{"big":123456789012345678901234567890,"neg":-0,"exp":1E400,"small":1e-400,"dec":1.10,"z":[1.0,null,{}],"esc":"\u00e9\/\ud83d\ude00\u0000","twice":1,"twice":2,"":{"b":1,"a":2},"html":"<&>"}`
 
 func envelopeRows() []row {
-	rows := rowsOf([]fault{
+	rows := inBoth([]fault{
 		{
 			id: "B079", mode: "rpc-id-string", in: bothEras, must: "the start fails at once with an error that names the id",
 			judge: func(p *play) { p.fails("malformed", "id") },
@@ -297,5 +297,5 @@ func envelopeSiblings() []row {
 				p.until(atOnce, "no answer came", func(s *seen) bool { return answers(s) == 1 })
 			}})
 	}
-	return sorted(rowsOf(faults))
+	return sorted(rowsBehind(dynamic, faults))
 }

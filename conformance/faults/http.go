@@ -31,7 +31,7 @@ func httpRows() []row {
 			p.sent("GET", 0)
 		}
 	}
-	rows := rowsOf([]fault{
+	rows := inBoth([]fault{
 		{id: "B001", mode: "http-notif-202-empty", in: legacyOnly.shaped(), must: "an empty 202 is the receipt of a notification", judge: receipt},
 		{id: "B003", mode: "http-notif-204", in: legacyOnly.shaped(), must: "a 204 is the receipt of a notification", judge: receipt},
 		{id: "B005", mode: "http-notif-202-text", in: legacyOnly.shaped(), must: "the media type of a receipt is not looked at", judge: receipt},

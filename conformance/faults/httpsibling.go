@@ -272,7 +272,7 @@ func httpSiblings() []row {
 				p.echo("second")
 			}})
 	}
-	return sorted(rowsOf(faults))
+	return sorted(inBoth(faults))
 }
 
 // callStatuses are statuses without a word of MCP in their body.

@@ -13,7 +13,7 @@ import (
 // This file plays the area "Tool listing".
 
 func listingRows() []row {
-	rows := rowsOf([]fault{
+	rows := inBoth([]fault{
 		{
 			id: "B101", mode: "list-cursor-empty-page", in: bothEras.shaped(), must: "an empty cursor is a cursor, and is sent",
 			judge: func(p *play) {
@@ -57,11 +57,11 @@ func listingRows() []row {
 			},
 		},
 		{
-			id: "B109", mode: "list-schema-remote-ref", in: bothEras.shaped(), must: "nothing is fetched that a schema names",
+			id: "B109", mode: "list-schema-remote-ref", in: bothEras.shaped(), must: "nothing is fetched that a schema names; what such a schema describes cannot be checked, and is not called",
 			judge: func(p *play) {
 				p.ready()
 				p.lists("remote", "echo")
-				p.gives("remote", `{"a":1}`, "ok remote")
+				p.failed(p.call("remote", `{"a":1}`), "transport", "no", "outputSchema", "nothing is fetched")
 				p.echo("second")
 			},
 		},
@@ -167,6 +167,18 @@ func described(p *play, name, description, schema string) {
 	p.want(false, "%s is not listed", name)
 }
 
+// listedAs waits until a tool is listed with that description.
+func (p *play) listedAs(name, description string) {
+	for deadline := time.Now().Add(relistTime); time.Now().Before(deadline); p.pause(20 * msec) {
+		for _, tool := range p.list("faulty") {
+			if tool.Name == name && tool.Description == description {
+				return
+			}
+		}
+	}
+	p.want(false, "%s is never listed as %q", name, description)
+}
+
 func listingSiblings() []row {
 	var faults []fault
 	add := func(f fault) { faults = append(faults, f) }
@@ -237,7 +249,7 @@ func listingSiblings() []row {
 				p.want(len(p.list("faulty")) == 0, "%d tools", len(p.list("faulty")))
 				p.logged(1, "level=WARN", "the list of tools is not whole")
 				o := p.call("echo", `{}`)
-				p.failed(o, "message", "", "it has none")
+				p.failed(o, "message", "", p.pack.unknown)
 			}})
 	}
 	add(fault{id: "B101", name: "of 3000 tools", in: bothEras.shaped(), must: "every page is read, and the last tool can be called",
@@ -316,7 +328,7 @@ func listingSiblings() []row {
 				p.twoCalls()
 			}})
 	}
-	return sorted(rowsOf(faults))
+	return sorted(inBoth(faults))
 }
 
 // named is a tool that answers with its name.

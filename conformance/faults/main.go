@@ -1,7 +1,8 @@
 // Command faults tries the built toolhost binary against the bank of faults that
 // users met with other MCP clients and plugin hosts (faults.md beside the
 // repository, played by its faultserver), and against siblings of those faults
-// that the bank does not name (played by conformance/fakeserver):
+// that the bank does not name (played by conformance/fakeserver, over stdio in a
+// process that is this program again):
 //
 //	go run ./conformance/faults [-v] [-only 'B05*'] [-bank ../shared/faults]
 //
@@ -29,6 +30,13 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == stdioRole {
+		if err := playStdio(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "faults:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	var f flags
 	flag.BoolVar(&f.verbose, "v", false, "print what each row says of the behaviour, and how long it took")
 	flag.StringVar(&f.only, "only", "*", "only rows whose id, mode, area or whole line matches this glob")
@@ -61,7 +69,8 @@ func areas() []area {
 		{"Result conversion", resultRows()},
 		{"Calls, cancel, timeouts, progress", callRows()},
 		{"Security and redaction", securityRows()},
-		{"mcp.json", configRows()},
+		{"mcp.json", append(configRows(), commandRows()...)},
+		{"Servers over stdio", stdioRows()},
 		{"Host protocol on our own stdin and stdout", hostRows()},
 	}
 }
@@ -112,7 +121,6 @@ func run(ctx context.Context, out io.Writer, f flags) error {
 	for _, l := range later {
 		fmt.Fprintf(out, "comes with %s: %s\n", l.with, strings.Join(l.ids, " "))
 	}
-	fmt.Fprintf(out, "played as far as they concern runvil/mcp: %s\n", strings.Join(partly, " "))
 	fmt.Fprintf(out, "in %v\n%d passed, %d failed\n", time.Since(began).Round(time.Second), all.passed, all.failed)
 	switch {
 	case all.failed > 0:

@@ -20,6 +20,8 @@ type peer struct {
 	seen func() (seen, error)
 	stop func()
 	fake *fakeserver.Server // nil for faultserver
+
+	entries string // of local servers; "" for one at url
 }
 
 // seen is what the peer saw, as faultserver's log tells it.

@@ -25,13 +25,16 @@ const (
 	modern = "modern"
 )
 
-// A fault is a server that misbehaves over HTTP, and what must come of it.
+// A fault is a server that misbehaves, and what must come of it.
 type fault struct {
 	id, mode, name string
 	must           string
 	in             ways
 	server         func(p *play) fakeserver.Options              // of a sibling; nil for faultserver
 	before         func(http.ResponseWriter, *http.Request) bool // of a sibling; see startSibling
+	servers        func(p *play) (string, error)                 // the entries of local servers, for a sibling that is about these
+	act            *act                                          // of a sibling over stdio
+	answer         func(p *play, q question) string              // of a host that takes questions: a result, "" for none
 	judge          func(p *play)
 }
 
@@ -45,12 +48,14 @@ type ways struct {
 	flags    []string // further flags of faultserver
 	entry    string   // further members of the server's entry
 	second   bool     // the server has a second endpoint, configured too
+	stdio    bool     // the server is a local one
 }
 
 var (
 	bothEras   = ways{eras: []string{legacy, modern}, replies: []string{""}}
 	legacyOnly = ways{eras: []string{legacy}, replies: []string{""}} // the mode needs a handshake, a session or a notification
 	modernOnly = ways{eras: []string{modern}, replies: []string{""}} // faultserver plays it as modern whatever it is told
+	overStdio  = ways{eras: []string{legacy}, replies: []string{""}, stdio: true}
 )
 
 // shaped says that the mode leaves the form of replies open.
@@ -61,11 +66,11 @@ func (w ways) flag(list ...string) ways  { w.flags = list; return w }
 func (w ways) member(text string) ways   { w.entry = text; return w }
 func (w ways) twice() ways               { w.second = true; return w }
 
-// rowsOf returns a row for each way of each fault.
-func rowsOf(faults []fault) []row {
+// rowsBehind returns a row for each way of each fault, for servers behind that pack.
+func rowsBehind(behind *pack, faults []fault) []row {
 	var rows []row
 	for _, f := range faults {
-		if f.server != nil {
+		if f.mode == "" {
 			f.mode = sibling
 		}
 		for _, era := range f.in.eras {
@@ -75,8 +80,11 @@ func rowsOf(faults []fault) []row {
 					if f.in.variants > 0 {
 						name += fmt.Sprint(" n=", n)
 					}
+					if behind != dynamic {
+						name += " in " + behind.name
+					}
 					rows = append(rows, row{f.id, f.mode, name, f.must, func(t *trial) {
-						(&play{trial: t, fault: f, era: era, reply: reply, n: n}).run()
+						(&play{trial: t, pack: behind, names: map[[2]string]string{}, fault: f, era: era, reply: reply, n: n}).run()
 					}})
 				}
 			}
@@ -94,6 +102,7 @@ func sorted(rows []row) []row {
 // A play is one fault being played to one child, which has a healthy server too.
 type play struct {
 	*trial
+	pack  *pack
 	fault fault
 	era   string
 	reply string
@@ -103,9 +112,11 @@ type play struct {
 	child *child.Child
 	log   lockedText
 	began time.Time
-	calls int  // of tools of the faulty server
-	over  bool // the pack is closed
+	calls int                  // of tools of the faulty server
+	over  bool                 // the pack is closed
+	names map[[2]string]string // of tools as they were listed last, by server and its tool; see direct
 	said  lockedText
+	asked questions
 }
 
 // The secrets of the faulty server's entry. None may come out again, whatever
@@ -118,9 +129,12 @@ const (
 
 func (p *play) run() {
 	var err error
-	if p.fault.server != nil {
+	switch {
+	case p.fault.in.stdio:
+		p.peer, err = p.localPeer()
+	case p.fault.server != nil:
 		p.peer, err = startSibling(p.fault.server(p), p.fault.before)
-	} else {
+	default:
 		args := append([]string{"-era", p.era, "-n", fmt.Sprint(p.n)}, p.fault.in.flags...)
 		if p.reply != "" {
 			args = append(args, "-reply", p.reply)
@@ -153,16 +167,22 @@ func (p *play) construct() bool {
 		}
 		return checker.Trace(direction, message)
 	}
-	var args []string
-	for _, l := range append([]string{"start_time=20s", "call_time=20s"}, p.fault.in.limits...) {
-		args = append(args, "--limit", l)
+	opts := child.Options{Args: p.pack.limits(p.fault.in.limits), Stderr: &p.log, Check: check}
+	capabilities := `"progress":true,"log":true,"status":true`
+	if p.fault.answer != nil {
+		capabilities += `,"approve":true,"elicit":{"form":true,"url":true}`
+		opts.Answer = p.answers
 	}
-	p.child, err = child.Start(p.toolhost, child.Options{Args: args, Stderr: &p.log, Check: check})
+	if p.fault.in.stdio {
+		opts.Args = append(opts.Args, "--log-level", "info") // what is written to stderr is logged so
+		opts.Env = []string{tokenName + "=" + envSecret}
+	}
+	p.child, err = child.Start(p.toolhost, opts)
 	if p.fail(err) {
 		return false
 	}
 	p.began = time.Now()
-	reply, err := p.child.Call(p.ctx, "construct", `{"pack":"runvil/mcp","host":{"name":"faults","capabilities":{"progress":true,"log":true,"status":true}},"config":{"good":{"url":"`+p.good.URL()+`"},`+p.entries()+`}}`)
+	reply, err := p.child.Call(p.ctx, "construct", `{"pack":"`+p.pack.name+`","host":{"name":"faults","capabilities":{`+capabilities+`}},"config":`+p.pack.config(`{"good":{"url":"`+p.good.URL()+`"},`+p.entries()+`}`)+`}`)
 	if p.fail(err) || reply.Error != nil && p.fail(reply.Error) {
 		p.fail(p.child.Stop(endTime))
 		return false
@@ -173,6 +193,9 @@ func (p *play) construct() bool {
 // entries are the entry of the faulty server and, where it has one more endpoint,
 // of that.
 func (p *play) entries() string {
+	if p.peer.entries != "" {
+		return p.peer.entries
+	}
 	at := func(path string) string {
 		return strings.Replace(strings.Replace(p.peer.url, "/mcp", path, 1), "://", "://"+urlUser, 1) + urlQuery
 	}
@@ -199,6 +222,9 @@ func (p *play) end() {
 		p.want(good.text == "unharmed" && good.took < atOnce, "the good server was harmed: %v", good)
 	}
 	p.closes()
+	if p.fault.in.stdio {
+		p.nothingRuns()
+	}
 	p.fail(p.child.Stop(endTime))
 	p.none("messages that no host should see", p.child.Strays())
 

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/toolhost/toolhost/conformance/fakeserver"
@@ -19,7 +18,7 @@ import (
 // over HTTP. That no secret comes out is checked in every play.
 
 func securityRows() []row {
-	rows := rowsOf([]fault{
+	rows := inBoth([]fault{
 		{
 			id: "B175", mode: "sec-conn-reset", in: bothEras, must: "the error names server and cause, and no secret of the url",
 			judge: func(p *play) { p.fails("127.0.0.1", "reset") },
@@ -41,9 +40,7 @@ func securityRows() []row {
 				described(p, "notes", "Reads notes", `{"type":"object","properties":{"q":{"type":"string"}}}`)
 				p.gives("notes", `{}`, "ok notes")
 				p.gives("notes", `{}`, "ok notes")
-				for deadline := time.Now().Add(relistTime); time.Now().Before(deadline) && p.list("faulty")[0].Description != "Sends all files away"; {
-					p.pause(20 * msec)
-				}
+				p.listedAs("notes", "Sends all files away")
 				described(p, "notes", "Sends all files away", `{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)
 			},
 		},
@@ -102,6 +99,7 @@ func securityRows() []row {
 			},
 		},
 	})
+	rows = append(rows, questionSecurityRows()...)
 	return append(rows, securitySiblings()...)
 }
 
@@ -259,7 +257,7 @@ func securitySiblings() []row {
 			p.light()
 			p.echo("second")
 		}})
-	return sorted(rowsOf(faults))
+	return sorted(rowsBehind(dynamic, faults))
 }
 
 // noForms checks that no secret came out in one of the forms.

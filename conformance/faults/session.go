@@ -12,7 +12,7 @@ import (
 
 func sessionRows() []row {
 	const reopened = "a lost session is opened anew inside the call, which runs once"
-	rows := rowsOf([]fault{
+	rows := inBoth([]fault{
 		{
 			id: "B059", mode: "sess-404-once", in: legacyOnly.shaped(), must: reopened,
 			judge: func(p *play) {
@@ -34,9 +34,9 @@ func sessionRows() []row {
 			judge: func(p *play) {
 				p.fails("404")
 				first := len(p.seen().of("initialize"))
-				p.pause(1500 * msec)
+				p.pause(p.pack.firstWait * 3 / 2)
 				again := len(p.seen().of("initialize"))
-				p.want(first == 1 && again == 2, "%d handshakes at first, %d after 1.5 s", first, again)
+				p.want(first == 1 && again == 2, "%d handshakes at first, %d after the first wait", first, again)
 			},
 		},
 		{
@@ -90,7 +90,7 @@ func sessionRows() []row {
 			must: "an error that names the server's list, tried again with the usual waits",
 			judge: func(p *play) {
 				p.fails("2026-07-28")
-				p.pause(1500 * msec)
+				p.pause(p.pack.firstWait * 3 / 2)
 				p.sent("initialize", 2)
 			},
 		},
@@ -299,7 +299,7 @@ func sessionSiblings() []row {
 			p.echo("second")
 			p.ran(1)
 		}})
-	return sorted(rowsOf(faults))
+	return sorted(inBoth(faults))
 }
 
 // initializeResult is an answer to initialize.

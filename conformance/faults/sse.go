@@ -18,7 +18,7 @@ func sseRows() []row {
 		}}
 	}
 	const lost = "a stream that ends before the answer fails the call at once; it is not sent again"
-	rows := rowsOf([]fault{
+	rows := inBoth([]fault{
 		framed("B033", "sse-crlf", "lines end with CR LF"),
 		framed("B035", "sse-cr", "lines end with a lone CR, the last one at once"),
 		framed("B037", "sse-multiline-data", "data lines are joined by LF"),
@@ -156,7 +156,7 @@ func sseSiblings() []row {
 				p.never("FOREIGN")
 			}})
 	}
-	return sorted(rowsOf(faults))
+	return sorted(rowsBehind(dynamic, faults))
 }
 
 const lostAtOnce = "the call fails at once, is not sent again, and the next one works"

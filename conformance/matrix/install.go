@@ -2,15 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 
 	"github.com/toolhost/toolhost/conformance/internal/child"
 	"github.com/toolhost/toolhost/conformance/internal/mcpserver"
@@ -52,39 +47,10 @@ func (i installer) node(ctx context.Context, c *commands) error {
 	return err
 }
 
-// python makes a virtual environment in the cache, for each lock file one.
 func (i installer) python(ctx context.Context, c *commands) error {
-	python, err := mcpserver.FindPython(ctx)
-	if err != nil {
-		return err
-	}
-	lock := filepath.Join(i.here, "python", "requirements.txt")
-	text, err := os.ReadFile(lock)
-	if err != nil {
-		return err
-	}
-	cache, err := cacheFolder()
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(append(text, python...))
-	venv := filepath.Join(cache, "python-"+hex.EncodeToString(sum[:8]))
-	interpreter := filepath.Join(venv, "bin", "python")
-	if runtime.GOOS == "windows" {
-		interpreter = filepath.Join(venv, "Scripts", "python.exe")
-	}
+	interpreter, err := mcpserver.InstallPython(ctx, filepath.Join(i.here, "python", "requirements.txt"))
 	c.python = []string{interpreter, filepath.Join(i.here, "python", "server.py")}
-	complete := filepath.Join(venv, "complete") // written last
-	if _, err := os.Stat(complete); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := mcpserver.Run(ctx, cache, python, "-m", "venv", "--clear", venv); err != nil {
-		return err
-	}
-	if err := mcpserver.Run(ctx, cache, interpreter, "-m", "pip", "install", "--no-deps", "--require-hashes", "-r", lock); err != nil {
-		return err
-	}
-	return os.WriteFile(complete, nil, 0o600)
+	return err
 }
 
 func (i installer) golang(ctx context.Context, c *commands) error {
@@ -103,23 +69,13 @@ func (i installer) cargo(ctx context.Context, c *commands) error {
 	if err != nil {
 		return err
 	}
-	cache, err := cacheFolder()
+	cache, err := mcpserver.CacheFolder()
 	if err != nil {
 		return err
 	}
 	target := filepath.Join(cache, "rust")
 	c.rust = []string{filepath.Join(target, "debug", "toolhost-conformance-matrix")}
 	return mcpserver.Run(ctx, filepath.Join(i.here, "rust"), cargo, "build", "--target-dir", target)
-}
-
-// cacheFolder is where what is slow to install stays for the next run.
-func cacheFolder() (string, error) {
-	base, err := os.UserCacheDir()
-	if err != nil {
-		base = os.TempDir()
-	}
-	folder := filepath.Join(base, "toolhost-conformance-matrix")
-	return folder, os.MkdirAll(folder, 0o700)
 }
 
 // version reads the version that a pin names.

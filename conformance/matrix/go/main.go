@@ -27,9 +27,16 @@ func main() {
 	port := flag.Int("port", 0, "listen on this port of 127.0.0.1; 0 takes a free one")
 	era := flag.String("era", "legacy", "legacy or modern")
 	reply := flag.String("reply", "sse", "sse or json")
+	stdio := flag.String("stdio", "", "serve on stdin and stdout instead, and append what comes on stdin to this file")
 	flag.Parse()
 	versions := map[string][]string{"legacy": {"2025-11-25"}, "modern": {"2026-07-28"}}[*era]
 	server := newServer(versions)
+	if *stdio != "" {
+		if err := serveStdio(server, *stdio); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless:                    *era == "modern",
 		JSONResponse:                 *reply == "json",
@@ -47,6 +54,19 @@ func main() {
 		os.Exit(0)
 	}()
 	log.Fatal(http.Serve(ln, mux))
+}
+
+// serveStdio serves until stdin ends, and keeps what it reads.
+func serveStdio(server *mcp.Server, file string) error {
+	kept, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	return server.Run(context.Background(), &mcp.IOTransport{
+		Reader: io.NopCloser(io.TeeReader(os.Stdin, kept)),
+		Writer: os.Stdout,
+	})
 }
 
 type textInput struct {
@@ -90,7 +110,11 @@ func newServer(versions []string) *mcp.Server {
 		})
 	mcp.AddTool(server, &mcp.Tool{Name: "ledger", Description: "Answers with the revision spoken and what the tools did."},
 		func(ctx context.Context, req *mcp.CallToolRequest, in untilInput) (*mcp.CallToolResult, any, error) {
-			lines := append([]string{req.Extra.Header.Get("Mcp-Protocol-Version")}, done.read(ctx, in.Until)...)
+			var revision string // none over stdio
+			if req.Extra != nil {
+				revision = req.Extra.Header.Get("Mcp-Protocol-Version")
+			}
+			lines := append([]string{revision}, done.read(ctx, in.Until)...)
 			return text(strings.Join(lines, "\n")), nil, nil
 		})
 	mcp.AddTool(server, &mcp.Tool{Name: "grow", Description: "Adds the tool grown."},
@@ -101,7 +125,40 @@ func newServer(versions []string) *mcp.Server {
 			}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text("grown"), nil })
 			return text("there is a new tool"), nil, nil
 		})
+	addQuestion(server)
+	server.AddPrompt(&mcp.Prompt{Name: "greet", Description: "Greets somebody.", Arguments: []*mcp.PromptArgument{{Name: "name", Required: true}}},
+		func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{
+				Role: "user", Content: &mcp.TextContent{Text: "Say hello to " + req.Params.Arguments["name"] + "."},
+			}}}, nil
+		})
+	server.AddResource(&mcp.Resource{Name: "memo", URI: "memo://one", MIMEType: "text/plain"},
+		func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: "text/plain", Text: "remember the milk"}}}, nil
+		})
 	return server
+}
+
+// addQuestion adds the tool ask, which asks the user whether to go on. The SDK puts
+// the question in the way of the era: as a request of its own, or as a result that is
+// called for again.
+func addQuestion(server *mcp.Server) {
+	server.AddTool(&mcp.Tool{
+		Name: "ask", Description: "Asks the user, and answers with the answer.", InputSchema: json.RawMessage(`{"type":"object"}`),
+	}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		const question = "confirm"
+		response, asked := req.Params.InputResponses[question]
+		if !asked {
+			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{question: &mcp.ElicitParams{
+				Mode:    "form",
+				Message: "Go on?",
+				RequestedSchema: json.RawMessage(
+					`{"type":"object","properties":{"yes":{"type":"boolean"},"times":{"type":"integer","default":3}},"required":["yes"]}`),
+			}}}, nil
+		}
+		answer, err := json.Marshal(response)
+		return text(string(answer)), err
+	})
 }
 
 func text(s string) *mcp.CallToolResult {
