@@ -61,6 +61,11 @@ const (
 	ReconnectMax
 	ReconnectCalm
 	RetryAfter
+	SignInDocument
+	SignInAnswer
+	SignInRequestTime
+	SignInRequests
+	SignInWait
 	ElicitRounds
 	ElicitFields
 	ElicitText
@@ -155,6 +160,11 @@ var rows = [count]Row{
 	{"L35", ReconnectMax, "reconnect_max", Duration, 30 * second, 30 * second, 30 * second, "the longest wait between two connections"},
 	{"L35", ReconnectCalm, "reconnect_calm", Duration, 30 * second, 30 * second, 30 * second, "how long a connection must stay open for the waits to begin anew"},
 	{"L36", RetryAfter, "retry_after", Duration, minute, 0, minute, "a longer Retry-After is an error"},
+	{"L37", SignInDocument, "signin_document", Bytes, 1 * mib, 1 * mib, 1 * mib, "the sign-in fails"},
+	{"L37", SignInAnswer, "signin_answer", Bytes, 64 * kib, 64 * kib, 64 * kib, "the sign-in, or the renewal of a token, fails"},
+	{"L37", SignInRequestTime, "signin_request_time", Duration, 10 * second, second, minute, "the sign-in, or the renewal of a token, fails"},
+	{"L37", SignInRequests, "signin_requests", Count, 8, 8, 8, "the sign-in fails"},
+	{"L38", SignInWait, "signin_wait", Duration, 5 * minute, 30 * second, 30 * minute, "the sign-in ends without a token and its port is closed"},
 	{"L39", ElicitRounds, "elicit_rounds", Count, 5, 5, 5, "the call ends with an error"},
 	{"L39", ElicitFields, "elicit_fields", Count, 50, 50, 50, "the question is declined"},
 	{"L39", ElicitText, "elicit_text", Bytes, 8 * kib, 8 * kib, 8 * kib, "the question is declined"},
