@@ -14,6 +14,10 @@
 // refused. Requests that have an Again are also sent again, a few times,
 // after a broken connection and after 502, 503, 504, and 429 with Retry-After.
 //
+// Any message is sent once more when the server has refused its token by 401, or by 403
+// with insufficient_scope, and the Authorizer has another: such a refusal proves that
+// the server has not acted on it.
+//
 // What a failed call may have done is in WireError.Delivered:
 //
 //	no       no connection was had, nothing was written, the HTTP/2 stream was

@@ -11,6 +11,7 @@ import (
 	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/mcpclient/envelope"
 )
 
 const (
@@ -98,7 +99,12 @@ func (t *Transport) listenOnce(ctx context.Context, link *mcpclient.Link, header
 	ctx, idle := watchIdle(ctx)
 	defer idle.stop()
 	var sent attempt
-	resp, err := t.side.RoundTrip(t.request(sent.watch(ctx), http.MethodGet, header, nil))
+	// A refusal of the token is no reason for a new one: the next call will tell.
+	authorized, _, err := t.credential(ctx, header)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := t.side.RoundTrip(t.request(sent.watch(ctx), http.MethodGet, authorized, nil))
 	if err != nil {
 		return nil, t.sendError(err, &sent)
 	}
@@ -161,8 +167,8 @@ func (t *Transport) overhear(ctx context.Context, link *mcpclient.Link, data []b
 		}
 		return
 	}
-	m, err := parseMessage(data, t.bounds())
-	if err != nil || m.method == "" {
+	m, err := envelope.Parse(data, t.bounds())
+	if err != nil || m.Method == "" {
 		t.log.Debug("a message on the server's own stream was ignored", "server", t.url.Host)
 		return
 	}
@@ -174,7 +180,10 @@ func (t *Transport) subscribe(ctx context.Context, req *mcpclient.Request, l mcp
 	ctx, idle := watchIdle(ctx)
 	defer idle.stop()
 	x := newExchange(t, req, l)
-	header := t.postHeaders(req.Link, req.Method, req.Name, req.Headers)
+	header, _, err := t.credential(ctx, t.postHeaders(req.Link, req.Method, req.Name, req.Headers))
+	if err != nil {
+		return err
+	}
 	resp, err := t.post(x.sent.watch(ctx), t.side, header, req.Body, &x.sent)
 	if err != nil {
 		return t.sendError(err, &x.sent)

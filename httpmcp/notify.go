@@ -2,6 +2,7 @@ package httpmcp
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/toolhost/toolhost/mcpclient"
 )
@@ -25,10 +26,9 @@ func (t *Transport) Notify(ctx context.Context, n *mcpclient.Notification) error
 // tell sends a message that has no answer. method is "" for one that is itself an
 // answer.
 func (t *Transport) tell(ctx context.Context, link *mcpclient.Link, method string, body []byte) error {
-	var sent attempt
-	resp, err := t.post(sent.watch(ctx), t.side, t.postHeaders(link, method, "", nil), body, &sent)
+	resp, err := t.tellAuthorized(ctx, t.postHeaders(link, method, "", nil), method, body)
 	if err != nil {
-		return t.sendError(err, &sent)
+		return err
 	}
 	defer resp.Body.Close()
 	if err := t.checkHead(resp); err != nil {
@@ -43,4 +43,30 @@ func (t *Transport) tell(ctx context.Context, link *mcpclient.Link, method strin
 	}
 	return &mcpclient.WireError{Op: "send", Status: resp.StatusCode, Delivered: "unknown",
 		Reason: t.scrub.Reason(statusText(resp.StatusCode)+": "+refusal.Err.Error(), shownBody)}
+}
+
+// tellAuthorized sends the message, and once more when the server has refused its
+// token and there is another.
+func (t *Transport) tellAuthorized(ctx context.Context, plain http.Header, method string, body []byte) (*http.Response, error) {
+	for last := false; ; last = true {
+		header, token, err := t.credential(ctx, plain)
+		if err != nil {
+			return nil, err
+		}
+		var sent attempt
+		resp, err := t.post(sent.watch(ctx), t.side, header, body, &sent)
+		if err != nil {
+			return nil, t.sendError(err, &sent)
+		}
+		if resp.StatusCode != http.StatusUnauthorized {
+			return resp, nil // nobody is asked for more scopes for this
+		}
+		again, err := t.unauthorized(ctx, resp, &Refusal{Token: token, Operation: method, Last: last})
+		switch {
+		case err != nil:
+			return nil, err
+		case !again:
+			return resp, nil
+		}
+	}
 }

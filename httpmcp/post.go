@@ -12,6 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/mcpclient/envelope"
+	"github.com/toolhost/toolhost/redact"
 )
 
 // RoundTrip implements mcpclient.Transport.
@@ -49,6 +51,7 @@ type exchange struct {
 	id      []byte // of the request, as JSON
 	idText  [20]byte
 	sent    attempt
+	token   redact.Secret // that was sent; empty for none
 
 	// deadline is the caller's, zero for none. It decides whether a wait is worth
 	// beginning; what ends the exchange is the context.
@@ -74,7 +77,7 @@ func (x *exchange) run(ctx context.Context) (*mcpclient.Response, error) {
 		return nil, err
 	}
 	defer x.t.shared.release()
-	resp, err := x.send(ctx)
+	resp, err := x.sendAuthorized(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -102,10 +105,13 @@ func (x *exchange) end(op *operation, stop func() bool) {
 // send sends the request and returns the head of its reply.
 func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	t, req := x.t, x.req
-	header := t.postHeaders(req.Link, req.Method, req.Name, req.Headers)
+	header, token, err := t.credential(ctx, t.postHeaders(req.Link, req.Method, req.Name, req.Headers))
+	if err != nil {
+		return nil, err
+	}
+	x.token = token
 	ctx = x.sent.watch(ctx)
 	var resp *http.Response
-	var err error
 	if req.Again != nil {
 		resp, err = x.sendRepeatable(t.request(ctx, http.MethodPost, header, nil))
 	} else {
@@ -247,18 +253,18 @@ func (x *exchange) take(ctx context.Context, data []byte) (*mcpclient.Response, 
 }
 
 func (x *exchange) takeOne(ctx context.Context, data []byte) (*mcpclient.Response, error) {
-	m, err := parseMessage(data, x.t.bounds())
+	m, err := envelope.Parse(data, x.t.bounds())
 	if err != nil {
 		return nil, x.t.badMessage(err)
 	}
-	if m.method != "" {
+	if m.Method != "" {
 		x.t.dispatch(ctx, x.req.Link, &m, x.handler)
 		return nil, nil
 	}
-	match := m.match(x.id)
+	match := match(&m, x.id)
 	switch {
-	case match == ours, match == nobodys && m.err != nil: // an error without id is this POST's (B081)
-		return &mcpclient.Response{Result: m.result, Err: m.err}, nil
+	case match == ours, match == nobodys && m.Err != nil: // an error without id is this POST's (B081)
+		return &mcpclient.Response{Result: m.Result, Err: m.Err}, nil
 	case match == foreign:
 		x.t.log.Debug("a response to another request was ignored", "server", x.t.url.Host)
 		return nil, nil

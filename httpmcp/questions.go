@@ -4,22 +4,22 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"strconv"
 	"sync"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/mcpclient/envelope"
 )
 
 // dispatch gives a request or notification of the server to h.
-func (t *Transport) dispatch(ctx context.Context, link *mcpclient.Link, m *message, h mcpclient.Handler) {
+func (t *Transport) dispatch(ctx context.Context, link *mcpclient.Link, m *envelope.Message, h mcpclient.Handler) {
 	switch {
-	case m.id == nil:
-		if m.method == methodCancelled {
-			t.questions.withdraw(rawjson.Members(m.params).Get("requestId"))
+	case m.ID == nil:
+		if m.Method == methodCancelled {
+			t.questions.withdraw(rawjson.Members(m.Params).Get("requestId"))
 		}
-		h.Notification(m.method, m.params)
-	case rawjson.KindOf(m.id) == rawjson.Null:
+		h.Notification(m.Method, m.Params)
+	case rawjson.KindOf(m.ID) == rawjson.Null:
 		// Neither: a request's id is not null, a notification has none (B089).
 	case link.Revision.ServerRequests:
 		t.answer(ctx, link, m, h)
@@ -33,47 +33,31 @@ func (t *Transport) dispatch(ctx context.Context, link *mcpclient.Link, m *messa
 // pong before it sends what we wait for (B087). The question ends with the call or
 // stream that it came on, and its answer is sent even so, since every request
 // wants one.
-func (t *Transport) answer(ctx context.Context, link *mcpclient.Link, m *message, h mcpclient.Handler) {
+func (t *Transport) answer(ctx context.Context, link *mcpclient.Link, m *envelope.Message, h mcpclient.Handler) {
 	opCtx, op, err := t.begin(ctx, false)
 	if err != nil {
 		return
 	}
-	id := string(m.id)
+	id := string(m.ID)
 	if !t.questions.open(id, op) {
 		t.end(op)
 		t.log.Debug("a request of the server was ignored, too many are open", "server", t.url.Host)
 		return
 	}
 	stop := context.AfterFunc(ctx, func() { op.abort(context.Cause(ctx)) })
-	method, params := m.method, bytes.Clone(m.params) // the buffer goes on
+	method, params := m.Method, bytes.Clone(m.Params) // the buffer goes on
 	go func() {
 		defer t.end(op)
 		defer stop()
 		result, failure := h.Request(opCtx, method, params)
 		wanted := t.questions.close(id, op) && t.behind(opCtx, func(ctx context.Context) {
 			defer t.questions.done()
-			t.mention(ctx, "answer", link, "", response(id, result, failure))
+			t.mention(ctx, "answer", link, "", envelope.Response(id, result, failure))
 		})
 		if !wanted {
 			t.questions.done()
 		}
 	}()
-}
-
-// response returns the answer to a request of the server, with the id as it was
-// written.
-func response(id string, result []byte, failure *mcpclient.ServerError) []byte {
-	body := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
-	if failure == nil {
-		body = append(append(body, `,"result":`...), result...)
-		return append(body, '}')
-	}
-	body = strconv.AppendInt(append(body, `,"error":{"code":`...), failure.Code, 10)
-	body = rawjson.AppendString(append(body, `,"message":`...), failure.Message)
-	if failure.Data != nil {
-		body = append(append(body, `,"data":`...), failure.Data...)
-	}
-	return append(body, "}}"...)
 }
 
 // maxQuestions bounds the requests of a server that are under way at once, each

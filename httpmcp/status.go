@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/mcpclient/envelope"
 	"github.com/toolhost/toolhost/redact"
 )
 
@@ -66,7 +67,7 @@ func (t *Transport) refused(resp *http.Response, link *mcpclient.Link) (*mcpclie
 	case m != nil && status/100 == 4 && !fact.bare:
 		// Whatever its id: it is the body of this request's reply. One may have
 		// none (B081), and the Python SDK writes "server-error" there.
-		return &mcpclient.Response{Err: m.err, Status: status}, nil
+		return &mcpclient.Response{Err: m.Err, Status: status}, nil
 	}
 	if fact.notActed {
 		failure.Delivered = "no"
@@ -118,7 +119,7 @@ func (t *Transport) redirected(resp *http.Response) error {
 
 // errorBody reads what it may of an error's body. It returns the text to show,
 // unscrubbed, and the JSON-RPC error, nil for none.
-func (t *Transport) errorBody(resp *http.Response) (string, *message) {
+func (t *Transport) errorBody(resp *http.Response) (string, *envelope.Message) {
 	coded, err := t.decoded(resp)
 	if err != nil {
 		return "", nil // compressed: of no use
@@ -128,8 +129,8 @@ func (t *Transport) errorBody(resp *http.Response) (string, *message) {
 	defer timer.Stop()
 	body, _ := io.ReadAll(io.LimitReader(coded, int64(t.limits.Int(limit.ErrorBody))))
 	body = withoutMark(body)
-	if m, err := parseMessage(body, t.bounds()); err == nil && m.err != nil {
-		return m.err.Message, &m
+	if m, err := envelope.Parse(body, t.bounds()); err == nil && m.Err != nil {
+		return m.Err.Message, &m
 	}
 	if isType(resp.Header, "text/html") {
 		return "", nil // of no use to a reader of one line

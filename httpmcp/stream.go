@@ -10,6 +10,7 @@ import (
 	"github.com/toolhost/toolhost/httpmcp/sse"
 	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/mcpclient/envelope"
 )
 
 // readStream reads an event stream up to the answer. A stream that ends before it
@@ -77,11 +78,11 @@ func (x *exchange) unfinished(events *sse.Decoder) *mcpclient.Response {
 	if !ok || !isMessage(event) {
 		return nil
 	}
-	m, err := parseMessage(event.Data, x.t.bounds())
-	if err != nil || m.method != "" || m.match(x.id) != ours {
+	m, err := envelope.Parse(event.Data, x.t.bounds())
+	if err != nil || m.Method != "" || match(&m, x.id) != ours {
 		return nil
 	}
-	return &mcpclient.Response{Result: m.result, Err: m.err}
+	return &mcpclient.Response{Result: m.Result, Err: m.Err}
 }
 
 // isMessage reports whether an event is one that MCP defines. Others, such as
@@ -119,7 +120,11 @@ func (x *exchange) resume(ctx context.Context, lastID string, reopen *pace, cut 
 		if err := sleep(ctx, reopen.next()); err != nil {
 			return nil, err
 		}
-		resp, err := t.calls.RoundTrip(t.request(ctx, http.MethodGet, header, nil))
+		authorized, _, err := t.credential(ctx, header)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := t.calls.RoundTrip(t.request(ctx, http.MethodGet, authorized, nil))
 		if err != nil {
 			continue // the server may be starting again
 		}

@@ -24,6 +24,9 @@ type Options struct {
 	// out: what may be configured is judged where entries are read.
 	Headers []mcpclient.Header
 
+	// Auth gives each request its bearer token. Nil for a server without.
+	Auth Authorizer
+
 	Limits limit.Table
 	Scrub  *redact.Scrubber // nil: one that knows this Transport's secrets only
 	Log    *slog.Logger     // nil: nothing is logged
@@ -48,6 +51,7 @@ type Transport struct {
 	scrub  *redact.Scrubber
 	log    *slog.Logger
 	shared *Resources
+	auth   Authorizer // nil for none
 
 	calls http.RoundTripper // waits for a free connection, see newRoundTripper
 	side  http.RoundTripper // never waits for calls
@@ -79,6 +83,7 @@ func New(rawURL redact.Secret, opts *Options) *Transport {
 		scrub:  opts.Scrub,
 		log:    opts.Log,
 		shared: opts.Resources,
+		auth:   opts.Auth,
 		calls:  opts.RoundTripper,
 		side:   opts.RoundTripper,
 		ops:    map[*operation]struct{}{},
@@ -279,7 +284,11 @@ func (t *Transport) endSession(ctx context.Context, link *mcpclient.Link) error 
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
 	var a attempt
-	resp, err := t.side.RoundTrip(t.request(a.watch(ctx), http.MethodDelete, t.headersFor(link).get, nil))
+	header, _, err := t.credential(ctx, t.headersFor(link).get)
+	if err != nil {
+		return err
+	}
+	resp, err := t.side.RoundTrip(t.request(a.watch(ctx), http.MethodDelete, header, nil))
 	if err != nil {
 		if ctx.Err() != nil {
 			return &mcpclient.WireError{Op: "close", Reason: "the server did not answer the end of the session in time", Delivered: a.delivered(err)}

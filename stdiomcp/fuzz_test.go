@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
+	"github.com/toolhost/toolhost/mcpclient/envelope"
 	"github.com/toolhost/toolhost/redact"
 )
 
@@ -26,10 +27,10 @@ func FuzzLine(f *testing.F) {
 		if len(data) > 0 && (data[0] < 0x20 || data[0] == 0x7f) {
 			t.Fatalf("%q still begins with a control character", data)
 		}
-		m, err := parseMessage(data, rawjson.Bounds{})
+		m, err := envelope.Parse(data, rawjson.Bounds{})
 		if err == nil {
 			responses := 0
-			for _, there := range []bool{m.method != "", m.result != nil, m.err != nil} {
+			for _, there := range []bool{m.Method != "", m.Result != nil, m.Err != nil} {
 				if there {
 					responses++
 				}
@@ -38,8 +39,8 @@ func FuzzLine(f *testing.F) {
 				t.Fatalf("%q is %d messages", line, responses)
 			}
 		}
-		if n, exact, ok := requestID(m.id); exact && (!ok || n < 0 && m.id[0] != '-') {
-			t.Fatalf("id %q is %d", m.id, n)
+		if n, exact, ok := requestID(m.ID); exact && (!ok || n < 0 && m.ID[0] != '-') {
+			t.Fatalf("id %q is %d", m.ID, n)
 		}
 		n := noise{scrub: redact.NewScrubber()}
 		if first, _ := n.add(line); len(first) > shownNoise || redact.Escape(first) != first {

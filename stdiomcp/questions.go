@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"strconv"
 	"sync"
 
-	"github.com/toolhost/toolhost/internal/rawjson"
-	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/mcpclient/envelope"
 )
 
 // maxQuestions bounds the requests of the server that are under way at once. More
@@ -18,7 +16,7 @@ const maxQuestions = 64
 // question lets a handler answer a request of the server while the pipe is read on:
 // a question to a person may take minutes, and a server that pings waits for the
 // pong before it sends what we wait for (B225).
-func (c *conn) question(m *message) {
+func (c *conn) question(m *envelope.Message) {
 	h := c.answerer()
 	if h == nil {
 		// 2026-07-28 basic/transports/stdio: the server must not send any, and we
@@ -26,38 +24,22 @@ func (c *conn) question(m *message) {
 		c.t.log.Debug("a request of the server was ignored, its revision has none")
 		return
 	}
-	id := string(m.id)
+	id := string(m.ID)
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	if !c.questions.open(id, cancel) {
 		cancel(nil)
 		c.t.log.Debug("a request of the server was ignored, too many are open")
 		return
 	}
-	method, params := m.method, bytes.Clone(m.params)
+	method, params := m.Method, bytes.Clone(m.Params)
 	// When the connection is ending instead, that ends ctx.
 	c.behind(func() {
 		defer cancel(nil)
 		result, failure := h.Request(ctx, method, params)
 		if c.questions.close(id) {
-			c.mention("answer", response(id, result, failure))
+			c.mention("answer", envelope.Response(id, result, failure))
 		}
 	})
-}
-
-// response returns the answer to a request of the server, with the id as it was
-// written.
-func response(id string, result []byte, failure *mcpclient.ServerError) []byte {
-	body := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
-	if failure == nil {
-		body = rawjson.AppendLine(append(body, `,"result":`...), result)
-		return append(body, '}')
-	}
-	body = strconv.AppendInt(append(body, `,"error":{"code":`...), failure.Code, 10)
-	body = rawjson.AppendString(append(body, `,"message":`...), failure.Message)
-	if failure.Data != nil {
-		body = rawjson.AppendLine(append(body, `,"data":`...), failure.Data)
-	}
-	return append(body, "}}"...)
 }
 
 // questions are the requests of the server that are not answered yet.

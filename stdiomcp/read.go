@@ -7,6 +7,7 @@ import (
 	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/mcpclient/envelope"
 )
 
 // read takes what the server writes, to the end of its stdout: also what comes when
@@ -65,8 +66,8 @@ func (c *conn) bounds() rawjson.Bounds {
 
 // message takes one message that came on that line.
 func (c *conn) message(data, line []byte) {
-	m, err := parseMessage(data, c.bounds())
-	over := exceeded(err, c.t.limits)
+	m, err := envelope.Parse(data, c.bounds())
+	over := envelope.Exceeded(err, c.t.limits)
 	if err != nil && over == nil && isNoise(&m, err) {
 		c.skip(line)
 		return
@@ -79,13 +80,13 @@ func (c *conn) message(data, line []byte) {
 		finder.Write(data)
 		c.malformed(finder.ID(), over)
 	case err != nil:
-		c.malformed(m.id, &mcpclient.WireError{Op: "read the answer", Delivered: "yes",
-			Reason: "the answer is malformed: " + err.Error(), NotMCP: err == errNoEnvelope})
-	case m.method == "":
+		c.malformed(m.ID, &mcpclient.WireError{Op: "read the answer", Delivered: "yes",
+			Reason: "the answer is malformed: " + err.Error(), NotMCP: err == envelope.NotJSONRPC})
+	case m.Method == "":
 		c.answer(&m)
-	case m.id == nil:
+	case m.ID == nil:
 		c.notification(&m)
-	case rawjson.KindOf(m.id) == rawjson.Null:
+	case rawjson.KindOf(m.ID) == rawjson.Null:
 		// Neither: a request's id is not null, a notification has none (B089).
 	default:
 		c.question(&m)
@@ -113,18 +114,18 @@ func (c *conn) malformed(id []byte, err error) {
 
 // answer gives a response to the request that it answers. Responses to requests that
 // nobody waits for any more, or that we never sent, are ignored (B227).
-func (c *conn) answer(m *message) {
-	response := &mcpclient.Response{Result: m.result, Err: m.err}
-	if kind := rawjson.KindOf(m.id); kind == rawjson.None || kind == rawjson.Null {
+func (c *conn) answer(m *envelope.Message) {
+	response := &mcpclient.Response{Result: m.Result, Err: m.Err}
+	if kind := rawjson.KindOf(m.ID); kind == rawjson.None || kind == rawjson.Null {
 		// The server could not tell what it answers; the only one that waits is it.
 		c.mu.Lock()
 		only := c.oldest()
 		several := len(c.exchanges) > 1
 		c.mu.Unlock()
-		if only != nil && !several && m.err != nil && c.finish(only.req.ID, delivery{answer: response}) {
+		if only != nil && !several && m.Err != nil && c.finish(only.req.ID, delivery{answer: response}) {
 			return
 		}
-	} else if n, exact, ok := requestID(m.id); ok {
+	} else if n, exact, ok := requestID(m.ID); ok {
 		d := delivery{answer: response}
 		if !exact {
 			// Its sender will send nothing better (B079).

@@ -3,6 +3,7 @@ package stdiomcp
 import (
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/mcpclient/envelope"
 )
 
 // metaSubscription is the member of _meta that names a subscription by the id of its
@@ -11,17 +12,17 @@ const metaSubscription = "io.modelcontextprotocol/subscriptionId"
 
 // notification gives a notification to who it is for. All share one pipe, so that
 // only its parameters can tell; nobody keeps one that is for nobody.
-func (c *conn) notification(m *message) {
-	params := rawjson.Members(m.params)
-	if m.method == methodCancelled {
+func (c *conn) notification(m *envelope.Message) {
+	params := rawjson.Members(m.Params)
+	if m.Method == methodCancelled {
 		id := params.Get("requestId")
 		c.questions.withdraw(id)
 		if n, _, ok := requestID(id); ok && c.unsubscribed(n) {
 			return
 		}
 	}
-	for _, x := range c.recipients(m.method, params) {
-		x.deliver(delivery{method: m.method, params: m.params})
+	for _, x := range c.recipients(m.Method, params) {
+		x.deliver(delivery{method: m.Method, params: m.Params})
 	}
 }
 

@@ -225,6 +225,18 @@ func TestB213_OtherFramings(t *testing.T) {
 	}
 }
 
+// TestB213_TheCallersReasonIsKept: whose time is over may say so in its own words.
+func TestB213_TheCallersReasonIsKept(t *testing.T) {
+	tr := open(t, server(t), nil)
+	cause := &mcpclient.WireError{Op: "start", Reason: "that took longer than it may", Delivered: "unknown"}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, cause)
+	defer cancel()
+	_, err := tr.RoundTrip(ctx, request(legacy, 1, "raw", `{"lines":["{\n  \"id\": %d\n}\n"]}`), new(recorder))
+	if !errors.Is(err, cause) || !strings.HasPrefix(err.Error(), cause.Reason+"; ") || !strings.Contains(err.Error(), "over several lines") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestB223_BothPipesFull: the server writes 1 MiB before it reads each request, and
 // each request is larger than a pipe.
 func TestB223_BothPipesFull(t *testing.T) {

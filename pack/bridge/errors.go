@@ -10,6 +10,15 @@ import (
 	"github.com/toolhost/toolhost/redact"
 )
 
+// Outward returns an error of a pack over servers as it leaves the pack: scrubbed, and
+// marked untrusted, since it may hold names and words of the servers.
+func Outward(scrub *redact.Scrubber, err error) *pack.Error {
+	e := pack.AsError(err)
+	e.Message = scrub.Text(e.Message)
+	e.Untrusted = true
+	return e
+}
+
 // Reason says in words that are safe to show, on one line, why something about a
 // server failed.
 func (s *Server) Reason(err error) string {

@@ -76,10 +76,7 @@ func (m *mcp) Tools() []pack.Tool { return append([]pack.Tool(nil), tools[:]...)
 func (m *mcp) Invoke(ctx context.Context, call *pack.Call) (*pack.Result, error) {
 	result, err := m.invoke(ctx, call)
 	if err != nil {
-		e := pack.AsError(err)
-		e.Message = m.host.Scrub.Text(e.Message)
-		e.Untrusted = true // it may hold names and words of the servers
-		return nil, e
+		return nil, bridge.Outward(m.host.Scrub, err)
 	}
 	return result, nil
 }

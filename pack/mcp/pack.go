@@ -46,7 +46,10 @@ func Install(registry *pack.Registry, config pack.Raw, opts *Options) error {
 		o.Home = os.UserHomeDir
 	}
 	if o.NewTransport == nil {
-		o.NewTransport = bridge.OverHTTP()
+		remote := bridge.OverHTTP()
+		o.NewTransport = func(entry *mcpclient.Entry, host *pack.Host) mcpclient.Transport {
+			return remote(entry, host, nil)
+		}
 	}
 	return registry.Insert(pack.Info{
 		Name:        "runvil/mcp",

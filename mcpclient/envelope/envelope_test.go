@@ -1,4 +1,4 @@
-package httpmcp
+package envelope
 
 import (
 	"encoding/json"
@@ -7,11 +7,11 @@ import (
 	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
-// What parseMessage takes is valid JSON of exactly one kind, and encoding/json
+// What Parse takes is valid JSON of exactly one kind, and encoding/json
 // reads the same values from it.
-func FuzzParseMessage(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		good, "{}", "[]", `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"\u0041"}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{}}`, "{}", "[]", `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"\u0041"}}`,
 		`{"jsonrpc":"2.0","method":"a","params":[1]}`, `{"jsonrpc":"2.0","id":"x","method":"a"}`,
 		`{"jsonrpc":"2.0","id":1,"result":1,"result":2}`, `{"jsonrpc":"2.0","id":1,"result":null,"error":null}`,
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\"}",
@@ -19,7 +19,7 @@ func FuzzParseMessage(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := parseMessage(data, rawjson.Bounds{})
+		m, err := Parse(data, rawjson.Bounds{})
 		if err != nil {
 			return
 		}
@@ -38,7 +38,7 @@ func FuzzParseMessage(f *testing.F) {
 		// encoding/json also takes other spellings of a name, so that some of
 		// what it says may be of a member that we rightly ignore.
 		kinds := 0
-		for _, set := range []bool{m.method != "", m.result != nil, m.err != nil} {
+		for _, set := range []bool{m.Method != "", m.Result != nil, m.Err != nil} {
 			if set {
 				kinds++
 			}
@@ -51,13 +51,12 @@ func FuzzParseMessage(f *testing.F) {
 			t.Fatalf("%q: %v", data, err)
 		}
 		if err := json.Unmarshal(data, &want); err == nil && len(names) <= 4 {
-			if id, ok := names["id"]; ok && string(id) != string(m.id) {
-				t.Fatalf("%q: id %s, want %s", data, m.id, id)
+			if id, ok := names["id"]; ok && string(id) != string(m.ID) {
+				t.Fatalf("%q: id %s, want %s", data, m.ID, id)
 			}
-			if result, ok := names["result"]; ok && m.result != nil && string(result) != string(m.result) {
-				t.Fatalf("%q: result %s, want %s", data, m.result, result)
+			if result, ok := names["result"]; ok && m.Result != nil && string(result) != string(m.Result) {
+				t.Fatalf("%q: result %s, want %s", data, m.Result, result)
 			}
 		}
-		m.match([]byte("1"))
 	})
 }
