@@ -21,26 +21,28 @@ const module = "github.com/toolhost/toolhost"
 const allowed = `
 	NONE < internal/jsonl, internal/limit, internal/rawjson, redact, spec, httpmcp/sse;
 
-	internal/limit, internal/rawjson < pack, mcpclient, httpmcp/sse, httpmcp, pack/bridge, pack/mcp, pack/mcptools, rpc, cli;
+	internal/limit, internal/rawjson < oauth, pack, mcpclient, httpmcp/sse, httpmcp, pack/bridge, pack/mcp, pack/mcptools, rpc, cli;
 
 	internal/limit, internal/rawjson < internal/schema;
 	internal/schema < mcpclient;
 
-	redact < pack, mcpclient;
+	redact < pack, mcpclient, oauth;
 
-	mcpclient, redact, httpmcp/sse < httpmcp;
+	mcpclient, internal/limit, internal/rawjson < mcpclient/envelope;
 
-	mcpclient, redact, internal/jsonl, internal/limit, internal/rawjson < stdiomcp;
+	mcpclient, mcpclient/envelope, redact, httpmcp/sse < httpmcp;
+
+	mcpclient, mcpclient/envelope, redact, internal/jsonl, internal/limit, internal/rawjson < stdiomcp;
 
 	pack, mcpclient, redact, httpmcp < pack/bridge;
 
 	pack, pack/bridge, mcpclient < pack/mcp;
 
-	pack, pack/bridge, mcpclient, redact, stdiomcp < pack/mcptools;
+	pack, pack/bridge, mcpclient, redact, httpmcp, stdiomcp, oauth < pack/mcptools;
 
 	pack, redact, spec, internal/jsonl < rpc;
 
-	rpc, pack, pack/mcp, pack/mcptools, mcpclient, redact, spec, conformance/fakeserver < cli;
+	rpc, pack, pack/bridge, pack/mcp, pack/mcptools, redact, spec, conformance/fakeserver < cli;
 
 	cli, stdiomcp < main;
 
@@ -53,6 +55,7 @@ const allowed = `
 	conformance/internal/child, conformance/fakeserver, spec/speccheck < conformance/checklist;
 	conformance/internal/child, conformance/fakeserver < conformance/atmostonce;
 	conformance/internal/child < conformance/mcp;
+	conformance/internal/child, conformance/internal/mcpserver, spec/speccheck < conformance/local;
 	conformance/internal/child, conformance/internal/mcpserver < conformance/matrix, conformance/peers;
 	conformance/internal/child, spec/speccheck < conformance/mcp/driver;
 `
@@ -74,6 +77,7 @@ var owners = []struct {
 }{
 	{"github.com/sourcegraph/jsonrpc2", []string{"rpc"}},
 	{"github.com/hashicorp/go-retryablehttp", []string{"httpmcp"}},
+	{"golang.org/x/oauth2", []string{"oauth"}},
 	{"github.com/spf13/cobra", []string{"cli"}},
 	{"github.com/spf13/pflag", []string{"cli"}},
 	{"github.com/santhosh-tekuri/jsonschema/v6", []string{"internal/schema", "spec/speccheck", "conformance/checklist"}},

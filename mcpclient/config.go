@@ -236,7 +236,7 @@ func (p *entryParser) text(key string, value []byte) (string, error) {
 	if kind := rawjson.KindOf(value); kind != rawjson.String {
 		return "", refuse("%s must be a string, not %s", key, kind)
 	}
-	text, err := p.rules.Vars.expand(rawjson.Text(value), p.secret)
+	text, err := p.rules.Vars.Expand(rawjson.Text(value), p.secret)
 	if err != nil {
 		return "", refuse("%s: %s", key, err)
 	}

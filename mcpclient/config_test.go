@@ -249,7 +249,7 @@ func TestS1_11_Expansion(t *testing.T) {
 		{"unset", "x${env:NO_SUCH}", "", "the environment variable NO_SUCH is not set"},
 	} {
 		var learned []string
-		got, err := testVars.expand(test.text, func(values ...string) { learned = append(learned, values...) })
+		got, err := testVars.Expand(test.text, func(values ...string) { learned = append(learned, values...) })
 		if test.err != "" {
 			if err == nil || err.Error() != test.err {
 				t.Errorf("%s: %v, want %s", test.name, err, test.err)
@@ -265,10 +265,10 @@ func TestS1_11_Expansion(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (Vars{}).expand("${env:A}", func(...string) {}); err == nil {
+	if _, err := (Vars{}).Expand("${env:A}", func(...string) {}); err == nil {
 		t.Error("nothing is set without an environment")
 	}
-	if _, err := (Vars{}).expand("${userHome}", func(...string) {}); err == nil {
+	if _, err := (Vars{}).Expand("${userHome}", func(...string) {}); err == nil {
 		t.Error("an unknown home directory is not refused")
 	}
 }
@@ -512,7 +512,7 @@ func FuzzExpand(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := testVars.expand(text, func(...string) {})
+		got, err := testVars.Expand(text, func(...string) {})
 		if err != nil {
 			return
 		}

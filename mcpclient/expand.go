@@ -11,11 +11,11 @@ type Vars struct {
 	Home string                           // the user's home directory; "" when it is not known
 }
 
-// expand replaces ${env:NAME} and ${userHome}, in one pass: what a value brings
+// Expand replaces ${env:NAME} and ${userHome}, in one pass: what a value brings
 // in is not expanded again. Every other form, broken ones included, stays as it
 // is written. learn is given each variable's value at once, since it is secret
 // wherever it ends up. The error names the variable that is not set.
-func (v Vars) expand(text string, learn func(...string)) (string, error) {
+func (v Vars) Expand(text string, learn func(...string)) (string, error) {
 	var out strings.Builder
 	for {
 		start := strings.Index(text, "${")

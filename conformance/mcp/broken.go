@@ -106,11 +106,11 @@ var broken = []breakage{
 	{
 		rule: "a $ref in a schema is fetched",
 		file: "httpmcp/post.go",
-		old:  "\tm, err := parseMessage(data, x.t.bounds())\n",
+		old:  "\tm, err := envelope.Parse(data, x.t.bounds())\n",
 		new: "\tif _, rest, ok := bytes.Cut(data, []byte(`\"$ref\":\"http`)); ok {\n" +
 			"\t\turl, _, _ := bytes.Cut(rest, []byte(`\"`))\n" +
 			"\t\tif resp, err := http.Get(\"http\" + string(url)); err == nil {\n\t\t\tresp.Body.Close()\n\t\t}\n\t}\n" +
-			"\tm, err := parseMessage(data, x.t.bounds())\n",
+			"\tm, err := envelope.Parse(data, x.t.bounds())\n",
 		red: []string{"json-schema-ref-no-deref"},
 	},
 	{

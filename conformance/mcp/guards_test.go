@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestBreakagesApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	red := map[string]bool{}
-	for _, b := range broken {
+	for _, b := range slices.Concat(broken, brokenSignIn) {
 		source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(b.file)))
 		if err != nil {
 			t.Errorf("%s: %v", b.rule, err)
@@ -42,6 +43,9 @@ func TestBreakagesApply(t *testing.T) {
 		}
 		turned := 0
 		for _, r := range rows() {
+			if b.turns(r) && b.signIn() != r.signIn() {
+				t.Errorf("%s: %v is not tried with it", b.rule, r)
+			}
 			if b.turns(r) {
 				red[r.name] = true
 				turned++
@@ -128,16 +132,30 @@ func closure(t *testing.T, pkg string) []listed {
 }
 
 // TestDriverReachesNoNetwork: what the suite sees was sent by the product, since the
-// driver holds nothing that could send.
+// driver holds nothing that could send but the browser that its user goes to a sign-in
+// with. How often that is used, the plays compare.
 func TestDriverReachesNoNetwork(t *testing.T) {
-	reaches := func(pkg string) bool {
-		return slices.ContainsFunc(closure(t, pkg), func(p listed) bool { return p.ImportPath == "net" || p.ImportPath == "net/http" })
+	const driver = "github.com/toolhost/toolhost/conformance/mcp/driver"
+	reaches := func(path string) bool { return path == "net" || path == "net/http" }
+	var browser []string
+	for _, p := range closure(t, driver) {
+		if p.Standard {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.ImportsOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, imported := range file.Imports {
+				if path, err := strconv.Unquote(imported.Path.Value); err != nil || reaches(path) {
+					browser = append(browser, strings.TrimPrefix(p.ImportPath, driver)+name)
+				}
+			}
+		}
 	}
-	if reaches("github.com/toolhost/toolhost/conformance/mcp/driver") {
-		t.Error("the driver holds code for the network")
-	}
-	if !reaches("github.com/toolhost/toolhost") {
-		t.Error("the product holds none: the check sees nothing")
+	if browser = slices.Compact(browser); !slices.Equal(browser, []string{"browser.go"}) {
+		t.Errorf("%q hold code for the network, want the browser alone", browser)
 	}
 }
 

@@ -204,6 +204,9 @@ var scenarios = []scenario{
 	{name: "auth/wif-jwt-bearer", eras: both, needs: ids("wif-assertion-verified"), extension: true},
 }
 
+// signIn reports whether the scenario is one of signing in.
+func (s *scenario) signIn() bool { return strings.HasPrefix(s.name, "auth/") }
+
 // listing is the scenario as the suite lists it: its name, and the revisions in
 // brackets.
 func (s *scenario) listing() string {

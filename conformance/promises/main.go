@@ -52,7 +52,7 @@ var promises = []struct{ id, text string }{
 	{"S1-26", "no process is started"},
 	{"S1-27", "the import rule; only Install and its options are exported"},
 	{"S2-01", "servers in document order, local or remote, each judged on its own"},
-	{"S2-02", "oauth: its commands, its approvals, tools after the sign-in (the sign-in itself comes later)"},
+	{"S2-02", "oauth: its commands, its approvals, tools after the sign-in"},
 	{"S2-03", "timeoutMs: to connect, to list, to answer a call"},
 	{"S2-04", "codeMode is passed on"},
 	{"S2-05", "needsApproval: every call that matches asks, and nothing runs without a yes"},

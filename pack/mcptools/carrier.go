@@ -1,6 +1,7 @@
 package mcptools
 
 import (
+	"github.com/toolhost/toolhost/httpmcp"
 	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
 	"github.com/toolhost/toolhost/pack/bridge"
@@ -9,11 +10,11 @@ import (
 
 // carriers returns what Options.NewTransport is when it is nil: Streamable HTTP for
 // remote servers, a child process under the guard for local ones.
-func carriers(guard []string) func(*mcpclient.Entry, *pack.Host) mcpclient.Transport {
+func carriers(guard []string) func(*mcpclient.Entry, *pack.Host, httpmcp.Authorizer) mcpclient.Transport {
 	remote := bridge.OverHTTP()
-	return func(entry *mcpclient.Entry, host *pack.Host) mcpclient.Transport {
+	return func(entry *mcpclient.Entry, host *pack.Host, auth httpmcp.Authorizer) mcpclient.Transport {
 		if entry.Process == nil {
-			return remote(entry, host)
+			return remote(entry, host, auth)
 		}
 		return stdiomcp.New(entry.Process, &stdiomcp.Options{
 			Guard:  guard,

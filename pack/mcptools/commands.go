@@ -36,9 +36,9 @@ var (
 		Description: "Lists the MCP servers and their status", InputSchema: noArguments, Untrusted: true}
 	signInCommands = []pack.Tool{
 		{Name: commandConnect, Kind: pack.KindCommand, Title: "/connect NAME",
-			Description: "Connects an MCP server that is signed in to", InputSchema: nameArgument},
+			Description: "Signs in to an MCP server and connects it", InputSchema: nameArgument},
 		{Name: commandDisconnect, Kind: pack.KindCommand, Title: "/disconnect NAME",
-			Description: "Disconnects an MCP server that is signed in to", InputSchema: nameArgument},
+			Description: "Disconnects an MCP server and forgets the sign-in", InputSchema: nameArgument},
 	}
 	resourceTools = []pack.Tool{
 		{Name: resourceList, Kind: pack.KindResource, Title: "List resources",
@@ -125,7 +125,8 @@ func (p *mcptools) namedServer(call *pack.Call, argument string) (*server, error
 	return nil, bridge.Message("unknown server %s; known: %s", p.quote(*name), bridge.QuoteAll(p.host.Scrub, names))
 }
 
-// connect answers /connect: a server that waits for the user is tried now.
+// connect answers /connect: the user signs in to a server that waits for that, and it
+// is tried now.
 func (p *mcptools) connect(ctx context.Context, call *pack.Call) (*pack.Result, error) {
 	s, err := p.signedIn(call)
 	if err != nil {
@@ -134,9 +135,9 @@ func (p *mcptools) connect(ctx context.Context, call *pack.Call) (*pack.Result, 
 	if s.conn == nil {
 		return nil, s.notConnected(s.now())
 	}
-	tried, err := s.conn.again(ctx)
+	tried, err := s.signIn(ctx, call)
 	if err != nil {
-		return nil, s.say.NotSent(ctx, err)
+		return nil, err
 	}
 	if tried.link == nil {
 		return nil, s.notConnected(tried)
@@ -144,8 +145,8 @@ func (p *mcptools) connect(ctx context.Context, call *pack.Call) (*pack.Result, 
 	return answerText("server %s is connected", s.say.Quoted()), nil
 }
 
-// disconnect answers /disconnect.
-func (p *mcptools) disconnect(_ context.Context, call *pack.Call) (*pack.Result, error) {
+// disconnect answers /disconnect: the connection ends, and the token is forgotten.
+func (p *mcptools) disconnect(ctx context.Context, call *pack.Call) (*pack.Result, error) {
 	s, err := p.signedIn(call)
 	if err != nil {
 		return nil, err
@@ -154,6 +155,9 @@ func (p *mcptools) disconnect(_ context.Context, call *pack.Call) (*pack.Result,
 		return nil, s.notConnected(s.now())
 	}
 	s.conn.disconnect()
+	if err := s.auth.Forget(ctx); err != nil {
+		return nil, bridge.Message("server %s is disconnected, but its token could not be forgotten: %s", s.say.Quoted(), p.host.Scrub.Reason(err.Error(), bridge.ShownReason))
+	}
 	return answerText("server %s is disconnected", s.say.Quoted()), nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/oauth"
 	"github.com/toolhost/toolhost/pack"
 	"github.com/toolhost/toolhost/pack/bridge"
 )
@@ -27,6 +28,7 @@ type settings struct {
 	identity []byte           // of the entry, for definitionHash
 	timeout  time.Duration    // to connect, to list, to answer a call
 	oauth    bool
+	auth     *oauth.Client // signs in to the server; nil where oauth is false
 	codeMode bool
 	approval approvalRule
 	toolName nameTemplate
@@ -109,12 +111,13 @@ func readServers(entries []mcpclient.NamedEntry, host *pack.Host, opts *Options)
 		Local:              true,
 		Reads:              []string{"timeoutMs", "codeMode", "needsApproval", "toolName", "oauth"},
 	}
+	reader := entryReader{rules: rules, signer: opts.signer, tokens: opts.signer.store(), host: host}
 	list := make([]settings, len(entries))
 	refusals := make([]error, len(entries))
 	for i, e := range entries {
 		list[i].name = e.Name
 		if refusals[i] = e.Refused; e.Refused == nil {
-			refusals[i] = list[i].read(e.Raw, rules)
+			refusals[i] = list[i].read(e.Raw, reader)
 		}
 	}
 	for i := range list {
@@ -132,17 +135,28 @@ func readServers(entries []mcpclient.NamedEntry, host *pack.Host, opts *Options)
 	return list
 }
 
+// An entryReader is what reading the entries of one pack takes.
+type entryReader struct {
+	rules  mcpclient.EntryRules
+	signer *signer
+	tokens oauth.Store
+	host   *pack.Host
+}
+
 // read judges one entry. The error is safe to show.
-func (s *settings) read(raw []byte, rules mcpclient.EntryRules) error {
+func (s *settings) read(raw []byte, r entryReader) error {
+	rules := r.rules
 	entry, err := mcpclient.ParseEntry(s.name, raw, rules)
 	if err != nil {
 		return err
 	}
 	s.entry, s.identity = entry, entryIdentity(entry, raw)
 	object := rawjson.Members(raw)
-	if s.oauth, err = readFlag("oauth", object.Opt("oauth")); err != nil {
+	signIn, err := readOAuth(object.Opt("oauth"), rules)
+	if err != nil {
 		return err
 	}
+	s.oauth = signIn != nil
 	switch {
 	case s.oauth && entry.Process != nil:
 		// MCP basic/authorization: a server over stdio takes its credentials from
@@ -151,6 +165,11 @@ func (s *settings) read(raw []byte, rules mcpclient.EntryRules) error {
 	case s.oauth && len(entry.Headers) > 0:
 		entry.Warnings = append(entry.Warnings, "headers have no effect together with oauth")
 		entry.Headers = nil
+	}
+	if s.oauth {
+		if s.auth, err = r.signer.client(entry, signIn, r.tokens, r.host); err != nil {
+			return err
+		}
 	}
 	if s.codeMode, err = readFlag("codeMode", object.Opt("codeMode")); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/limit"
 	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/oauth"
 	"github.com/toolhost/toolhost/pack"
 	"github.com/toolhost/toolhost/pack/bridge"
 )
@@ -33,7 +34,7 @@ type connection struct {
 	host    *pack.Host // of the pack that came first
 	say     *bridge.Server
 	entry   *mcpclient.Entry
-	oauth   bool
+	auth    *oauth.Client // signs in to the server; nil for one that is not signed in to
 	timeout time.Duration // of the pack that came first: to connect, to list
 	era     mcpclient.Era // what is known of the server's era, over all links
 	keeper  *bridge.Keeper
@@ -76,7 +77,7 @@ func newConnection(s *server, opts *Options) *connection {
 		host:    s.pack.host,
 		say:     s.say,
 		entry:   s.entry,
-		oauth:   s.oauth,
+		auth:    s.auth,
 		timeout: s.timeout,
 		keeper:  bridge.NewKeeper(s.pack.host.Limits),
 		done:    make(chan struct{}),
@@ -220,7 +221,10 @@ func (c *connection) set(change func(*state)) {
 func (c *connection) failed(err error, wait time.Duration) {
 	old := c.state.Load()
 	reason := c.say.Reason(err)
-	signIn := c.oauth && wantsSignIn(err)
+	signIn := c.auth != nil && wantsSignIn(err)
+	if signIn {
+		reason = c.host.Scrub.Reason(reason+"; /connect "+c.entry.Name+" signs in", bridge.ShownReason)
+	}
 	level := slog.LevelWarn
 	if reason == old.reason {
 		level = slog.LevelDebug
@@ -235,10 +239,15 @@ func (c *connection) failed(err error, wait time.Duration) {
 	c.settle()
 }
 
-// wantsSignIn reports whether a server has refused us for want of a credential.
+// wantsSignIn reports whether only the user can get us further at a server that has
+// refused us for want of a credential: one that could not be renewed just now may be
+// renewed later.
 func wantsSignIn(err error) bool {
+	if failure, ok := errors.AsType[*oauth.Error](err); ok {
+		return failure.SignIn
+	}
 	if wire, ok := errors.AsType[*mcpclient.WireError](err); ok {
-		return wire.Status == 401 || wire.Status == 403
+		return wire.Status == 401
 	}
 	return false
 }
@@ -271,7 +280,7 @@ func (c *connection) again(ctx context.Context) (*state, error) {
 	tried := c.tried
 	c.mu.Unlock()
 	old := c.state.Load()
-	if old.link != nil {
+	if old.link != nil && !old.link.isLost() {
 		return old, nil
 	}
 	select {

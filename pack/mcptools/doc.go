@@ -20,6 +20,11 @@
 // are looked up there and never taken apart. What a host is told, and what it
 // invokes, is what the newest catalog says.
 //
+// An entry with oauth has an oauth.Client, which gives the requests of its connection
+// their tokens and hears of those that are refused. It sends the user to a page only
+// for /connect and for a call that wants more scopes: whom a request is made for is in
+// its context.
+//
 // # Who decides
 //
 // A tool that the configuration wants asked about runs only with the host's yes to

@@ -17,10 +17,7 @@ import (
 func (p *mcptools) Invoke(ctx context.Context, call *pack.Call) (*pack.Result, error) {
 	result, err := p.invoke(ctx, call)
 	if err != nil {
-		e := pack.AsError(err)
-		e.Message = p.host.Scrub.Text(e.Message)
-		e.Untrusted = true // it may hold names and words of the servers
-		return nil, e
+		return nil, bridge.Outward(p.host.Scrub, err)
 	}
 	return result, nil
 }
@@ -145,7 +142,7 @@ func (s *server) attempt(ctx context.Context, clock *clock, call *pack.Call, do 
 	if s.pack.host.Ask != nil {
 		opts.Elicit = r.question
 	}
-	result, err := do(ctx, st.link, opts)
+	result, err := do(forUser(ctx, r), st.link, opts)
 	if err == nil {
 		return result, nil
 	}

@@ -20,6 +20,7 @@ const endTime = 5 * time.Second
 type link struct {
 	session *mcpclient.Session
 	carrier mcpclient.Transport
+	oauth   bool          // its credential is the user's, who may have to sign in again
 	deafen  func()        // ends the listening
 	lost    chan struct{} // closed once, when a request has met that the server is not there
 	losing  sync.Once
@@ -75,7 +76,7 @@ func (c *connection) connect(ctx context.Context) (*link, error) {
 	if name == "" {
 		name, version = c.opts.ClientName, c.opts.ClientVersion
 	}
-	l := &link{carrier: c.opts.NewTransport(c.entry, host), lost: make(chan struct{})}
+	l := &link{oauth: c.auth != nil, carrier: c.opts.NewTransport(c.entry, host, authorizerOf(c.auth)), lost: make(chan struct{})}
 	session, err := mcpclient.Connect(timed, l.carrier, &mcpclient.Options{
 		ClientName:       name,
 		ClientVersion:    version,
@@ -120,10 +121,11 @@ func (c *connection) tooLong(what string) error {
 	}
 }
 
-// because returns why ctx ended, where that is what err comes from.
+// because returns why ctx ended, where that is what err comes from. A carrier that
+// wraps that knows more.
 func because(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return cause
 	}
 	return err
 }
@@ -227,11 +229,32 @@ func sameOffer(a, b *state) bool {
 }
 
 // met looks at the failure of a request. When it says that the server is not there,
-// the link is lost: calls in flight may end on it, new ones wait for another.
+// the link is lost: calls in flight may end on it, new ones wait for another. A server
+// that refuses one request is there, and may take the next.
 func (l *link) met(err error) {
 	wire, ok := errors.AsType[*mcpclient.WireError](err)
-	if ok && wire.Delivered == string(pack.DeliveredNo) && !wire.Final && wire.Status != 429 {
-		l.losing.Do(func() { close(l.lost) })
+	if !ok || wire.Delivered != string(pack.DeliveredNo) || wire.Final {
+		return
+	}
+	switch wire.Status {
+	case 429, 407, 403: // 403: other requests may need less
+		return
+	case 401:
+		if !l.oauth {
+			return
+		}
+	}
+	l.losing.Do(func() { close(l.lost) })
+}
+
+// isLost reports whether met has found that the server is not there; the task of the
+// connection may not have come to it yet.
+func (l *link) isLost() bool {
+	select {
+	case <-l.lost:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"os"
 	"sync"
 
+	"github.com/toolhost/toolhost/httpmcp"
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/mcpclient"
+	"github.com/toolhost/toolhost/oauth"
 	"github.com/toolhost/toolhost/pack"
 )
 
@@ -35,7 +37,15 @@ type Options struct {
 	// server. It does no I/O. Nil for Streamable HTTP and child processes, where
 	// the packs of one Install together keep to the limit connections_total
 	// (L29).
-	NewTransport func(entry *mcpclient.Entry, host *pack.Host) mcpclient.Transport
+	// auth, nil for a server that is not signed in to, gives its requests their
+	// tokens.
+	NewTransport func(entry *mcpclient.Entry, host *pack.Host, auth httpmcp.Authorizer) mcpclient.Transport
+
+	// Tokens keeps what the user has signed in with. The packs of this Install then
+	// belong to one user. Nil for a store of each pack's own, which ends with it.
+	Tokens oauth.Store
+
+	signer *signer
 }
 
 // Install makes the pack tanstack/mcp available in registry with
@@ -56,6 +66,7 @@ func Install(registry *pack.Registry, config pack.Raw, opts *Options) error {
 	if o.NewTransport == nil {
 		o.NewTransport = carriers(o.Guard)
 	}
+	o.signer = &signer{tokens: o.Tokens}
 	shared := new(pool)
 	return registry.Insert(pack.Info{
 		Name:        name,

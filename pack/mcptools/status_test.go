@@ -67,7 +67,7 @@ func TestS2_01_EntriesAreRefusedOneByOne(t *testing.T) {
 		{`{"url":"https://h","needsApproval":"yes"}`, "needsApproval must be true, false or an object"},
 		{`{"url":"https://h","toolName":"x"}`, "toolName must hold {tool}"},
 		{`{"url":"https://h","toolName":5}`, "toolName must be a string"},
-		{`{"url":"https://h","oauth":"yes"}`, "oauth must be true or false"},
+		{`{"url":"https://h","oauth":"yes"}`, "oauth must be true, false or an object"},
 		{`{"command":"x","oauth":true}`, "oauth is for servers with a url"},
 		{`{"url":"https://h","headers":{"Host":"x"}}`, `"Host" is set by the client itself; remove it`},
 		{`{"url":"https://h/${env:GONE}"}`, "the environment variable GONE is not set"},
@@ -310,13 +310,56 @@ func TestS2_11_AnHTTPServerThatIsGone(t *testing.T) {
 	})
 }
 
+// A server that refuses one call for its credential is there, and takes the next.
+func TestS2_11_B011_ARefusedCallLosesNoConnection(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		f := w.serve("docs", tool("a", ""))
+		status := 0
+		f.call = func(ctx context.Context, req *mcpclient.Request, h mcpclient.Handler) (string, error) {
+			if status != 0 {
+				return "", &mcpclient.WireError{Op: "send", Status: status, Reason: "it is refused", Delivered: "no"}
+			}
+			return answering("ok")(ctx, req, h)
+		}
+		w.dial("docs")
+		for _, status = range []int{401, 403, 407, 429} {
+			w.refusal(pack.KindTransport, "docs_a", "{}", "it is refused")
+			synctest.Wait()
+			if st := w.now("docs"); st.Status != "connected" {
+				t.Errorf("after status %d the server is %+v", status, st)
+			}
+		}
+		status = 0
+		if got := w.text("docs_a", "{}"); got != "ok" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// A server may never answer the probe for the newer era; the handshake comes within
+// the time of the entry (2026-07-28 basic/transports/stdio, "Backward Compatibility").
+func TestS2_03_B075_SilenceAtTheProbeLeavesTimeForTheHandshake(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.serve("mute", tool("a", "")).hold = make(chan struct{}) // its first message has no answer
+		w.dial(`mute "timeoutMs":8000`)
+		pass(1999 * time.Millisecond)
+		if st := w.now("mute"); st.Status != "connecting" {
+			t.Errorf("got %+v", st)
+		}
+		pass(time.Millisecond)
+		if st := w.now("mute"); st.Status != "connected" {
+			t.Errorf("got %+v", st)
+		}
+	})
+}
+
 func TestS2_03_Timeouts(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		mute := w.serve("mute")
 		mute.hold = make(chan struct{}) // never answers its first message
 		w.serve("docs", tool("a", "")).call = hanging
 		w.serve("long", tool("a", "")).call = hanging
-		w.dial(`mute "timeoutMs":4000`, `docs "timeoutMs":1500`, `long`)
+		w.dial(`mute "timeoutMs":4000,"protocolVersion":"legacy"`, `docs "timeoutMs":1500`, `long`)
 		pass(3999 * time.Millisecond)
 		if st := w.now("mute"); st.Status != "connecting" {
 			t.Errorf("got %+v", st)

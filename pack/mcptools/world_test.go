@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/toolhost/toolhost/httpmcp"
 	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
 	"github.com/toolhost/toolhost/redact"
@@ -113,7 +114,7 @@ func newWorld(t *testing.T) *world {
 	err := Install(w.registry, nil, &Options{
 		Env:  func(name string) (string, bool) { return "s3cr3t-" + name, name == "TOKEN" },
 		Home: func() (string, error) { return "/home/me", nil },
-		NewTransport: func(entry *mcpclient.Entry, _ *pack.Host) mcpclient.Transport {
+		NewTransport: func(entry *mcpclient.Entry, _ *pack.Host, _ httpmcp.Authorizer) mcpclient.Transport {
 			f, ok := w.servers[entry.Name]
 			if !ok {
 				t.Errorf("a server that nobody serves was dialled: %q", entry.Name)

@@ -28,16 +28,20 @@ type host struct {
 	// answer is the user, of the plays that have one: it fills in a form.
 	answer func() (content string)
 	asked  chan struct{} // holds one when a question came since it was looked at
+
+	browser browser // of the user, for the plays that sign in
 }
 
-// startHost starts the binary. Its stderr is ours, which the suite keeps.
-func startHost(bin string) (*host, error) {
+// startHost starts the binary, with variables added to its environment. Its stderr is
+// ours, which the suite keeps.
+func startHost(bin string, env []string) (*host, error) {
 	checker, err := speccheck.New()
 	if err != nil {
 		return nil, err
 	}
 	h := &host{changed: make(chan struct{}, 1), asked: make(chan struct{}, 1)}
 	h.c, err = child.Start(bin, child.Options{
+		Env:    env,
 		Stderr: os.Stderr,
 		Check:  checker.Trace,
 		Notify: func(string, json.RawMessage) {
@@ -46,7 +50,13 @@ func startHost(bin string) (*host, error) {
 			default:
 			}
 		},
-		Answer: func(method string, _ json.RawMessage) string {
+		Answer: func(method string, params json.RawMessage) string {
+			switch method {
+			case "approve":
+				return `{"approved":true}`
+			case "open":
+				return h.open(params)
+			}
 			if method != "elicit" || h.answer == nil {
 				return `{"action":"decline"}`
 			}
@@ -64,6 +74,8 @@ func startHost(bin string) (*host, error) {
 type entry struct {
 	URL             string `json:"url"`
 	ProtocolVersion string `json:"protocolVersion,omitempty"`
+
+	OAuth *signInConfig `json:"oauth,omitempty"`
 }
 
 // construct makes the pack over an mcpServers object with one entry. version is
@@ -82,7 +94,7 @@ func (h *host) construct(ctx context.Context, url, version string) error {
 		Protocol string `json:"protocol"`
 	}
 	params.Pack, params.ID, params.Protocol = "runvil/mcp", pack, "1"
-	params.Config = map[string]entry{server: {url, version}}
+	params.Config = map[string]entry{server: {URL: url, ProtocolVersion: version}}
 	params.Host.Name = "driver"
 	params.Host.Capabilities.Status = true
 	if err := h.ask(ctx, "construct", params, nil); err != nil {
@@ -96,7 +108,7 @@ func (h *host) construct(ctx context.Context, url, version string) error {
 func (h *host) constructDirect(ctx context.Context, url, version string) ([]tool, error) {
 	params, err := json.Marshal(map[string]any{
 		"pack": "tanstack/mcp", "id": pack, "protocol": "1",
-		"config": map[string]any{"servers": map[string]any{server: entry{url, version}}},
+		"config": map[string]any{"servers": map[string]any{server: entry{URL: url, ProtocolVersion: version}}},
 		"host":   map[string]any{"name": "driver", "capabilities": map[string]any{"elicit": map[string]bool{"form": true}, "status": true}},
 	})
 	if err != nil {

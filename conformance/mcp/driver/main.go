@@ -6,8 +6,8 @@
 // It plays what stands around toolhost, and nothing of toolhost itself: it writes
 // the configuration for the suite's server at URL, asks the host to use its tools,
 // and looks at what comes of it. It speaks only the host protocol, on the pipes of
-// the host that it starts, and holds no code that could reach a network. Package
-// main of conformance/mcp runs it.
+// the host that it starts. What could reach a network is the user's browser alone, in
+// browser.go. Package main of conformance/mcp runs it.
 //
 // The last line of its stdout is a Verdict. It exits 0 only when the end state that
 // the scenario wants was seen.
@@ -59,19 +59,22 @@ func run(ctx context.Context, bin, mode string, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	play, direct := playFor(task.scenario), directPlays[task.scenario]
-	if play == nil && direct == nil {
+	play, direct, signIn := playFor(task.scenario), directPlays[task.scenario], strings.HasPrefix(task.scenario, "auth/")
+	if play == nil && direct == nil && !signIn {
 		return fmt.Errorf("no steps are known for the scenario %q", task.scenario)
 	}
 	version := ""
 	if mode == "pinned" {
 		version = task.version
 	}
-	h, err := startHost(bin)
+	h, err := startHost(bin, task.secrets())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.stop()) }()
+	if signIn {
+		return playSignIn(ctx, h, args[0], version, task)
+	}
 	if direct != nil {
 		tools, err := h.constructDirect(ctx, args[0], version)
 		if err != nil {
@@ -97,7 +100,20 @@ type task struct {
 	scenario string
 	version  string // the revision of this run
 
-	calls []toolCall // to be made, of the scenarios that list them
+	calls  []toolCall // to be made, of the scenarios that list them
+	client client     // that is registered already, of the scenarios that have one
+}
+
+// A client is one that the suite's authorization server knows.
+type client struct{ ID, Secret, Issuer string }
+
+// secrets returns the variables in which the host finds what its configuration does
+// not hold.
+func (t *task) secrets() []string {
+	if t.client.Secret == "" {
+		return nil
+	}
+	return []string{secretVariable + "=" + t.client.Secret}
 }
 
 // A toolCall is one call that the suite wants made exactly so.
@@ -117,11 +133,17 @@ func takeTask() (*task, error) {
 		return nil, errors.New("the suite did not say which scenario of which revision this is")
 	}
 	if text := os.Getenv(variables + "CONTEXT"); text != "" {
-		var inputs struct{ ToolCalls []toolCall }
+		var inputs struct {
+			ToolCalls    []toolCall
+			ClientID     string `json:"client_id"`
+			ClientSecret string `json:"client_secret"`
+			Issuer       string `json:"issuer"`
+		}
 		if err := json.Unmarshal([]byte(text), &inputs); err != nil {
 			return nil, fmt.Errorf("the inputs of the scenario: %w", err)
 		}
 		t.calls = inputs.ToolCalls
+		t.client = client{inputs.ClientID, inputs.ClientSecret, inputs.Issuer}
 	}
 	for _, variable := range os.Environ() {
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, variables) {

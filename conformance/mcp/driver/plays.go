@@ -31,7 +31,6 @@ var plays = []struct {
 	{"http-invalid-tool-headers", callAll},
 	{"http-custom-headers", callAsTold},
 	{"json-schema-2020-12-preservation", echoSchema},
-	{"auth/", callAll},
 }
 
 // A directPlay is one that needs a user, and so the pack that has one.
