@@ -18,15 +18,15 @@ type guard struct {
 	faults []string
 }
 
-// guards tries a host that does nothing, and each build with a rule broken. host is
-// the sound one.
-func (s *suite) guards(ctx context.Context, root, host string) ([]guard, error) {
+// guards tries a host that does nothing, and each of the builds with a rule broken.
+// host is the sound one.
+func (s *suite) guards(ctx context.Context, root, host string, breakages []breakage) ([]guard, error) {
 	null, err := s.nothingPasses(ctx)
 	if err != nil {
 		return nil, err
 	}
 	all := []guard{null}
-	for i, b := range slices.Concat(broken, brokenSignIn) {
+	for i, b := range breakages {
 		g, err := s.turnsRed(ctx, root, filepath.Join(s.work, fmt.Sprint("broken-", i)), b)
 		if err != nil {
 			return nil, err
