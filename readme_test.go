@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -136,23 +134,8 @@ func localEverything() {
 		}},
 	})
 	defer s.Close()
-	p := s.Process(pipes{})
-	defer p.Close()
-	for in := bufio.NewReader(os.Stdin); ; {
-		line, err := in.ReadBytes('\n')
-		if err != nil {
-			return
-		}
-		p.Take(bytes.TrimSuffix(line, []byte("\n")))
-	}
+	s.ServeStdio()
 }
-
-// pipes are the streams of this process.
-type pipes struct{}
-
-func (pipes) Stdout(text []byte) { os.Stdout.Write(text) }
-func (pipes) Stderr(text []byte) { os.Stderr.Write(text) }
-func (pipes) Exit(code int)      { os.Exit(code) }
 
 // TestReadmeHostThatAnswers runs the host of README.md that answers questions, with
 // the mcp.json beside it, save for the command and the address.

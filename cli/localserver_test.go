@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"os"
 	"testing"
@@ -40,23 +39,8 @@ var localKinds = map[string]func(){
 func serveLocal(opts fakeserver.Options) {
 	s := fakeserver.New(opts)
 	defer s.Close()
-	p := s.Process(pipes{})
-	defer p.Close()
-	for in := bufio.NewReader(os.Stdin); ; {
-		line, err := in.ReadBytes('\n')
-		if err != nil {
-			return
-		}
-		p.Take(bytes.TrimSuffix(line, []byte("\n")))
-	}
+	s.ServeStdio()
 }
-
-// pipes are the streams of this process.
-type pipes struct{}
-
-func (pipes) Stdout(text []byte) { os.Stdout.Write(text) }
-func (pipes) Stderr(text []byte) { os.Stderr.Write(text) }
-func (pipes) Exit(code int)      { os.Exit(code) }
 
 // localEntry is the entry of a local server of that kind, with more members.
 func localEntry(t *testing.T, name, kind, more string) string {

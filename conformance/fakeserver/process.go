@@ -1,10 +1,13 @@
 package fakeserver
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 )
@@ -44,6 +47,27 @@ func (s *Server) Process(end End) *Process {
 	p.ctx, p.stop = context.WithCancelCause(s.ctx)
 	return p
 }
+
+// ServeStdio plays one conversation on the stdin and stdout of this process, until
+// stdin ends or the script ends the process.
+func (s *Server) ServeStdio() {
+	p := s.Process(ownPipes{})
+	defer p.Close()
+	for in := bufio.NewReader(os.Stdin); ; {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		p.Take(bytes.TrimSuffix(line, []byte("\n")))
+	}
+}
+
+// ownPipes are the streams of this process.
+type ownPipes struct{}
+
+func (ownPipes) Stdout(text []byte) { os.Stdout.Write(text) }
+func (ownPipes) Stderr(text []byte) { os.Stderr.Write(text) }
+func (ownPipes) Exit(code int)      { os.Exit(code) }
 
 // Take takes one line of stdin, without its end. What is not a request has been
 // acted on when it returns.
