@@ -40,10 +40,22 @@ func NewKeeper(table limit.Table) *Keeper {
 	}
 }
 
+// Run makes the passes that are due, one after the other, until ctx ends.
+func (k *Keeper) Run(ctx context.Context, pass func() Outcome) {
+	for k.begin(ctx) {
+		got := Doubtful
+		func() {
+			defer func() { k.end(got) }() // after a panic too: uses wait for it
+			got = pass()
+		}()
+	}
+}
+
 // A Relisting is one pass: one listing anew.
 type Relisting struct {
-	Done   chan struct{} // closed when it has ended
-	wanted bool          // guarded by Keeper.mu; somebody waits for what it brings
+	by     *Keeper
+	done   chan struct{} // closed when it has ended
+	wanted bool          // guarded by by.mu; somebody waits for what it brings
 }
 
 // An Outcome is what became of a pass.
@@ -74,7 +86,7 @@ func (k *Keeper) Changed() {
 // due makes a pass due and returns it. The caller holds k.mu.
 func (k *Keeper) due(wanted bool) *Relisting {
 	if k.next == nil {
-		k.next = &Relisting{Done: make(chan struct{})}
+		k.next = &Relisting{by: k, done: make(chan struct{})}
 	}
 	k.next.wanted = k.next.wanted || wanted
 	select {
@@ -86,7 +98,7 @@ func (k *Keeper) due(wanted bool) *Relisting {
 
 // Use has the server listed anew for a use of its listing, if that is out of date,
 // and returns the pass that is worth waiting for, nil for none. fresh is what the
-// session says of the listing, degree what is worth a wait: see refresh.
+// session says of the listing, degree what is worth a wait. Await waits for it.
 func (k *Keeper) Use(fresh, degree mcpclient.Freshness) *Relisting {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -109,8 +121,8 @@ func (k *Keeper) Use(fresh, degree mcpclient.Freshness) *Relisting {
 	return p
 }
 
-// TooLong notes that a use has waited for p as long as it may.
-func (k *Keeper) TooLong(p *Relisting) {
+// tooLong notes that a use has waited for p as long as it may.
+func (k *Keeper) tooLong(p *Relisting) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if p == k.next || p == k.running {
@@ -118,9 +130,9 @@ func (k *Keeper) TooLong(p *Relisting) {
 	}
 }
 
-// Begin waits for a pass that is due and may begin, and begins it. It reports
+// begin waits for a pass that is due and may begin, and begins it. It reports
 // false when ctx has ended.
-func (k *Keeper) Begin(ctx context.Context) bool {
+func (k *Keeper) begin(ctx context.Context) bool {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -171,12 +183,12 @@ func (k *Keeper) Retry() bool {
 	return k.retried
 }
 
-// End ends the pass under way. The first of the Doubtful ones is followed by
+// end ends the pass under way. The first of the Doubtful ones is followed by
 // another (B115); after that it takes a use or a word of the server.
-func (k *Keeper) End(got Outcome) {
+func (k *Keeper) end(got Outcome) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	close(k.running.Done)
+	close(k.running.done)
 	k.running = nil
 	k.vain = got == Doubtful
 	again := k.vain && !k.retried

@@ -34,13 +34,9 @@ func split(config pack.Raw, table limit.Table) ([]mcpclient.NamedEntry, error) {
 // readEntries judges each entry on its own. One that is refused becomes a server
 // that says why, and is logged once.
 func readEntries(entries []mcpclient.NamedEntry, host *pack.Host, opts *Options) []*server {
-	home, err := opts.Home()
-	if err != nil {
-		home = "" // ${userHome} then refuses the entry that uses it
-	}
 	rules := mcpclient.EntryRules{
 		Limits: host.Limits,
-		Vars:   mcpclient.Vars{Env: opts.Env, Home: home},
+		Vars:   bridge.Vars(opts.Env, opts.Home),
 		Scrub:  host.Scrub,
 	}
 	// Every secret of the configuration is known before a word is said.

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"os"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/mcpclient"
@@ -38,12 +37,6 @@ func Install(registry *pack.Registry, config pack.Raw, opts *Options) error {
 	o := Options{}
 	if opts != nil {
 		o = *opts
-	}
-	if o.Env == nil {
-		o.Env = os.LookupEnv
-	}
-	if o.Home == nil {
-		o.Home = os.UserHomeDir
 	}
 	if o.NewTransport == nil {
 		remote := bridge.OverHTTP()

@@ -4,27 +4,15 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
 	"github.com/toolhost/toolhost/pack/bridge"
 )
 
-// patience is how long a use of the listing waits for a new one before it
-// takes what there is (CCH-14). It is more than the interval between two
-// passes.
-const patience = 3 * time.Second
-
 // keep lists a ready server anew whenever its keeper says so, until ctx ends.
 func (m *mcp) keep(ctx context.Context, s *server, log *slog.Logger) {
-	for s.keeper.Begin(ctx) {
-		got := bridge.Doubtful
-		func() {
-			defer func() { s.keeper.End(got) }() // after a panic too: uses wait for it
-			got = m.relist(ctx, s, log)
-		}()
-	}
+	s.keeper.Run(ctx, func() bridge.Outcome { return m.relist(ctx, s, log) })
 }
 
 // relist is one pass. The server stays ready whatever comes of it (S1-17), and
@@ -74,50 +62,30 @@ func (c *catalog) same(other *catalog) bool {
 }
 
 // refresh has those of the servers listed anew whose listings are out of date, and
-// waits for the ones that are so in that degree, or worse, for as long as patience
-// and the call let it. A listing that its server says is out of date is worth a
-// wait to anybody who looks; one that may be, to who looks at that server; and one
-// that nobody vouches for, to who does not find a tool in it.
+// waits for the ones that are so in that degree, or worse, for as long as
+// bridge.Patience and the call let it. A listing that its server says is out of date
+// is worth a wait to anybody who looks; one that may be, to who looks at that server;
+// and one that nobody vouches for, to who does not find a tool in it.
 //
 // The error says that ctx has ended. A call that has no time left for waiting is
 // answered from what there is.
 func (m *mcp) refresh(ctx context.Context, call *pack.Call, degree mcpclient.Freshness, servers ...*server) error {
-	type wait struct {
-		on *bridge.Relisting
-		by *bridge.Keeper
-	}
-	var waits []wait
+	var passes []*bridge.Relisting
 	for _, s := range servers {
 		st := s.state.Load()
 		if st.status != statusReady {
 			continue
 		}
 		if p := s.keeper.Use(st.session.Freshness(), degree); p != nil {
-			waits = append(waits, wait{p, s.keeper})
+			passes = append(passes, p)
 		}
 	}
-	if len(waits) == 0 {
-		return nil
-	}
-	most := patience
+	most := bridge.Patience
 	if 0 < call.Timeout && call.Timeout/2 < most {
 		most = call.Timeout / 2
 	}
-	over := time.NewTimer(most)
-	defer over.Stop()
-	for i, w := range waits {
-		select {
-		case <-w.on.Done:
-		case <-ctx.Done():
-			return &pack.Error{Kind: pack.KindCancelled, Message: "cancelled", Delivered: pack.DeliveredNo, Err: ctx.Err()}
-		case <-over.C:
-			if most == patience {
-				for _, w := range waits[i:] {
-					w.by.TooLong(w.on)
-				}
-			}
-			return nil
-		}
+	if err := bridge.Await(ctx, passes, most); err != nil {
+		return &pack.Error{Kind: pack.KindCancelled, Message: "cancelled", Delivered: pack.DeliveredNo, Err: err}
 	}
 	return nil
 }

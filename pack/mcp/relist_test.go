@@ -466,8 +466,8 @@ func TestCCH14_ASlowListingBlocksNothing(t *testing.T) {
 			if got := w.names("docs"); got != "a" {
 				t.Errorf("the overview has %q", got)
 			}
-		}); d != patience {
-			t.Errorf("the first look took %v, want %v", d, patience)
+		}); d != bridge.Patience {
+			t.Errorf("the first look took %v, want %v", d, bridge.Patience)
 		}
 		quick("the second look", func() { w.names("docs") })
 		quick("a look at the namespace", func() { w.looked() })
@@ -484,7 +484,7 @@ func TestCCH14_ASlowListingBlocksNothing(t *testing.T) {
 			t.Errorf("once it answers again: %q", got)
 		}
 		f.change(func() {
-			f.list = func(context.Context, mcpclient.Handler) error { time.Sleep(patience / 2); return nil }
+			f.list = func(context.Context, mcpclient.Handler) error { time.Sleep(bridge.Patience / 2); return nil }
 		})
 		f.offers(tool("c"))
 		changed()
@@ -511,7 +511,7 @@ func TestCCH14_ASlowListingBlocksNothing(t *testing.T) {
 		if d := took(func() { _, err = get(t.Context(), 500*time.Millisecond) }); err != nil || d >= 500*time.Millisecond {
 			t.Errorf("a call with a short deadline: %v after %v", err, d)
 		}
-		if d := took(func() { get(t.Context(), 0) }); d != patience {
+		if d := took(func() { get(t.Context(), 0) }); d != bridge.Patience {
 			t.Errorf("one with more patience took %v: the other's wait proved nothing", d)
 		}
 	})

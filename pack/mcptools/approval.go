@@ -98,11 +98,13 @@ func stringList(value []byte) ([]string, error) {
 
 // needed reports whether the host is asked before the tool runs.
 func (r *approvalRule) needed(tool *mcpclient.Tool) bool {
+	if !r.asks {
+		return false
+	}
 	annotations := rawjson.Members(tool.Annotations)
 	set := func(hint string) bool { return string(annotations.Get(hint)) == "true" }
 	is := func(glob string) bool { return matches(glob, tool.Name) }
-	return r.asks &&
-		(len(r.tools) == 0 || slices.ContainsFunc(r.tools, is)) &&
+	return (len(r.tools) == 0 || slices.ContainsFunc(r.tools, is)) &&
 		!slices.ContainsFunc(r.except, is) &&
 		(len(r.when) == 0 || slices.ContainsFunc(r.when, set)) &&
 		!slices.ContainsFunc(r.unless, set)

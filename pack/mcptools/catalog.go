@@ -3,6 +3,7 @@ package mcptools
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/rawjson"
@@ -78,13 +79,12 @@ func (p *mcptools) newCatalog() *catalog {
 // model gets. clashing says why it gets none.
 func (p *mcptools) toolsOf(c *catalog, s *server, st *state) (own []pack.Tool, clashing string) {
 	taken := map[string]target{}
-	for i := range st.listing.Tools {
-		tool := &st.listing.Tools[i]
-		if needsTask(tool) {
+	for _, o := range s.offersOf(st.listing) {
+		tool, name := o.tool, o.shown.Name
+		if o.task {
 			c.clash("task", s, tool.Name, "tool %s of server %s runs only as a task, which is not supported; it is left out", s.quoteTool(tool), s.say.Quoted())
 			continue
 		}
-		name := s.toolName.name(s.name, tool.Name)
 		if other, ok := taken[name]; ok {
 			c.clash(name, s, tool.Name, "server %s gives two tools the name %s: %s and %s; the first keeps it",
 				s.say.Quoted(), p.quote(name), s.quoteTool(other.tool), s.quoteTool(tool))
@@ -101,7 +101,7 @@ func (p *mcptools) toolsOf(c *catalog, s *server, st *state) (own []pack.Tool, c
 			continue
 		}
 		taken[name] = target{server: s, tool: tool}
-		own = append(own, s.packTool(name, tool))
+		own = append(own, o.shown)
 	}
 	for name, t := range taken {
 		c.byName[name] = t
@@ -133,6 +133,26 @@ func (p *mcptools) warn(c clash) {
 func (p *mcptools) quote(name string) string { return bridge.Quote(p.host.Scrub, name) }
 
 func (s *server) quoteTool(t *mcpclient.Tool) string { return s.pack.quote(t.Name) }
+
+// An offer is one tool that a server lists, as it would be given to the model.
+type offer struct {
+	tool  *mcpclient.Tool
+	shown pack.Tool
+	task  bool // it can only be run as a task
+}
+
+// offersOf reads the server's newest listing. A catalog is made whenever any server
+// has news, but definitions are read once for each listing. The caller holds p.mu.
+func (s *server) offersOf(listing *mcpclient.Listing) []offer {
+	if s.listing != listing {
+		s.listing, s.offers = listing, make([]offer, len(listing.Tools))
+		for i := range listing.Tools {
+			tool := &listing.Tools[i]
+			s.offers[i] = offer{tool, s.packTool(s.toolName.name(s.name, tool.Name), tool), needsTask(tool)}
+		}
+	}
+	return s.offers
+}
 
 // needsTask reports whether a tool can only be run as a task (2025-11-25
 // server/tools, "execution").
@@ -170,16 +190,9 @@ func onlyObject(value []byte) pack.Raw {
 
 // sameTools reports whether two lists say the same to a host.
 func sameTools(a, b []pack.Tool) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		x, y := &a[i], &b[i]
-		if x.Name != y.Name || x.Kind != y.Kind || x.Title != y.Title || x.Description != y.Description ||
-			x.Server != y.Server || x.ServerTool != y.ServerTool ||
-			!bytes.Equal(x.InputSchema, y.InputSchema) || !bytes.Equal(x.OutputSchema, y.OutputSchema) || !bytes.Equal(x.Annotations, y.Annotations) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, func(x, y pack.Tool) bool {
+		return x.Name == y.Name && x.Kind == y.Kind && x.Title == y.Title && x.Description == y.Description &&
+			x.Server == y.Server && x.ServerTool == y.ServerTool &&
+			bytes.Equal(x.InputSchema, y.InputSchema) && bytes.Equal(x.OutputSchema, y.OutputSchema) && bytes.Equal(x.Annotations, y.Annotations)
+	})
 }

@@ -3,6 +3,7 @@ package mcptools
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
+	"github.com/toolhost/toolhost/redact"
 )
 
 func TestS2_06_NamesByTemplate(t *testing.T) {
@@ -292,4 +294,24 @@ func TestS2_17_PromptsAndResources(t *testing.T) {
 			t.Errorf("got %+v, %v", result, err)
 		}
 	})
+}
+
+// A catalog is made anew whenever any server has news. What the others list is not
+// read again for it.
+func BenchmarkCatalog(b *testing.B) {
+	p := &mcptools{host: &pack.Host{Scrub: redact.NewScrubber(), Log: slog.New(slog.DiscardHandler)}, warned: map[string]bool{}}
+	for i := range 50 {
+		s := p.newServer(&settings{name: fmt.Sprint("server", i), toolName: defaultTemplate})
+		listing := &mcpclient.Listing{}
+		for k := range 200 {
+			name := fmt.Sprint("tool", k)
+			listing.Tools = append(listing.Tools, mcpclient.Tool{Name: name, Description: name, Raw: []byte(tool(name, `,"x":"`+strings.Repeat("x", 1000)+`"`))})
+		}
+		s.conn = &connection{}
+		s.conn.state.Store(&state{status: statusConnected, listing: listing, link: &link{}})
+		p.servers = append(p.servers, s)
+	}
+	for b.Loop() {
+		p.newCatalog()
+	}
 }

@@ -99,13 +99,9 @@ func readDuplicateRule(value []byte) (duplicateRule, error) {
 // readServers judges the entries. Every secret of the configuration is known
 // before a word is said about any.
 func readServers(entries []mcpclient.NamedEntry, host *pack.Host, opts *Options) []settings {
-	home, err := opts.Home()
-	if err != nil {
-		home = "" // ${userHome} then refuses the entry that uses it
-	}
 	rules := mcpclient.EntryRules{
 		Limits:             host.Limits,
-		Vars:               mcpclient.Vars{Env: opts.Env, Home: home},
+		Vars:               bridge.Vars(opts.Env, opts.Home),
 		Scrub:              host.Scrub,
 		RefuseOwnedHeaders: true,
 		Local:              true,
@@ -157,17 +153,8 @@ func (s *settings) read(raw []byte, r entryReader) error {
 		return err
 	}
 	s.oauth = signIn != nil
-	switch {
-	case s.oauth && entry.Process != nil:
-		// MCP basic/authorization: a server over stdio takes its credentials from
-		// the environment.
-		return errors.New("oauth is for servers with a url; give a local server its credentials in env")
-	case s.oauth && len(entry.Headers) > 0:
-		entry.Warnings = append(entry.Warnings, "headers have no effect together with oauth")
-		entry.Headers = nil
-	}
 	if s.oauth {
-		if s.auth, err = r.signer.client(entry, signIn, r.tokens, r.host); err != nil {
+		if err := s.readSignIn(signIn, r); err != nil {
 			return err
 		}
 	}
@@ -177,15 +164,28 @@ func (s *settings) read(raw []byte, r entryReader) error {
 	if s.timeout, err = readTimeout(object.Opt("timeoutMs"), rules.Limits); err != nil {
 		return err
 	}
-	if s.oauth {
-		s.approval = askUnlessReadOnly
-	}
 	if value := object.Opt("needsApproval"); value != nil {
 		if s.approval, err = readApproval(value); err != nil {
 			return err
 		}
 	}
 	return s.readToolName(object.Opt("toolName"))
+}
+
+// readSignIn makes the entry one of a server that its user signs in to.
+func (s *settings) readSignIn(config *oauth.Config, r entryReader) (err error) {
+	if s.entry.Process != nil {
+		// MCP basic/authorization: a server over stdio takes its credentials from
+		// the environment.
+		return errors.New("oauth is for servers with a url; give a local server its credentials in env")
+	}
+	if len(s.entry.Headers) > 0 {
+		s.entry.Warnings = append(s.entry.Warnings, "headers have no effect together with oauth")
+		s.entry.Headers = nil
+	}
+	s.approval = askUnlessReadOnly
+	s.auth, err = r.signer.client(s.entry, config, r.tokens, r.host)
+	return err
 }
 
 func (s *settings) readToolName(value []byte) error {

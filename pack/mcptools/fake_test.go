@@ -23,6 +23,7 @@ type fakeServer struct {
 	refuse       func(attempt int) error // what an attempt meets at its first message; nil lets all through
 	hold         chan struct{}           // attempts wait for it to be closed; nil: they do not
 	call         func(ctx context.Context, req *mcpclient.Request, h mcpclient.Handler) (string, error)
+	list         func()                                       // before the answer to tools/list
 	other        func(req *mcpclient.Request) (string, error) // answers to all other requests
 
 	carriers []*carrier // one for each attempt; guarded by mu
@@ -162,6 +163,12 @@ func (f *fakeServer) answer(ctx context.Context, req *mcpclient.Request, h mcpcl
 	case req.Method == "initialize":
 		return `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"fake","version":"1"}}`, nil
 	case req.Method == "tools/list":
+		f.mu.Lock()
+		list := f.list
+		f.mu.Unlock()
+		if list != nil {
+			list()
+		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return `{"tools":[` + strings.Join(f.tools, ",") + `]}`, f.unlisted

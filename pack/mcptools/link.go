@@ -1,9 +1,11 @@
 package mcptools
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -174,13 +176,7 @@ func (c *connection) keep(ctx context.Context, l *link) {
 		}
 		cancel()
 	})
-	for c.keeper.Begin(ctx) {
-		got := bridge.Doubtful
-		func() {
-			defer func() { c.keeper.End(got) }() // after a panic too: uses wait for it
-			got = c.relist(ctx, l)
-		}()
-	}
+	c.keeper.Run(ctx, func() bridge.Outcome { return c.relist(ctx, l) })
 }
 
 // relist is one pass. What was listed before is kept where listing fails, and once
@@ -212,20 +208,9 @@ func (c *connection) relist(ctx context.Context, l *link) bridge.Outcome {
 
 // sameOffer reports whether two states list the same.
 func sameOffer(a, b *state) bool {
-	if a.resources != b.resources || len(a.listing.Tools) != len(b.listing.Tools) || len(a.prompts) != len(b.prompts) {
-		return false
-	}
-	for i := range a.listing.Tools {
-		if string(a.listing.Tools[i].Raw) != string(b.listing.Tools[i].Raw) {
-			return false
-		}
-	}
-	for i := range a.prompts {
-		if string(a.prompts[i].Raw) != string(b.prompts[i].Raw) {
-			return false
-		}
-	}
-	return true
+	return a.resources == b.resources &&
+		slices.EqualFunc(a.listing.Tools, b.listing.Tools, func(x, y mcpclient.Tool) bool { return bytes.Equal(x.Raw, y.Raw) }) &&
+		slices.EqualFunc(a.prompts, b.prompts, func(x, y mcpclient.Prompt) bool { return bytes.Equal(x.Raw, y.Raw) })
 }
 
 // met looks at the failure of a request. When it says that the server is not there,

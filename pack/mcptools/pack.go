@@ -2,7 +2,6 @@ package mcptools
 
 import (
 	"context"
-	"os"
 	"sync"
 
 	"github.com/toolhost/toolhost/httpmcp"
@@ -56,12 +55,6 @@ func Install(registry *pack.Registry, config pack.Raw, opts *Options) error {
 	o := Options{}
 	if opts != nil {
 		o = *opts
-	}
-	if o.Env == nil {
-		o.Env = os.LookupEnv
-	}
-	if o.Home == nil {
-		o.Home = os.UserHomeDir
 	}
 	if o.NewTransport == nil {
 		o.NewTransport = carriers(o.Guard)

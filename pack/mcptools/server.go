@@ -2,9 +2,9 @@ package mcptools
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/toolhost/toolhost/mcpclient"
 	"github.com/toolhost/toolhost/pack"
@@ -33,6 +33,9 @@ type server struct {
 	say   *bridge.Server
 	calls *bridge.Gate
 	conn  *connection // nil when the entry was refused
+
+	listing *mcpclient.Listing // what offers was made from; guarded by pack.mu
+	offers  []offer            // guarded by pack.mu
 }
 
 func (p *mcptools) newServer(s *settings) *server {
@@ -63,29 +66,13 @@ func (p *mcptools) changed() {
 	for _, c := range next.clashes {
 		p.warn(c)
 	}
-	if p.host.Status != nil && !equalStatuses(next.statuses, old.statuses) {
+	if p.host.Status != nil && !slices.Equal(next.statuses, old.statuses) {
 		p.host.Status(next.statuses)
 	}
 	if p.host.Changed != nil && !sameTools(next.tools, old.tools) {
 		p.host.Changed()
 	}
 }
-
-func equalStatuses(a, b []pack.ServerStatus) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// patience is how long ready waits for a server to be listed anew before it takes
-// what there is. It is more than the interval between two listings.
-const patience = 3 * time.Second
 
 // Ready waits, the first time, until each server has been tried, and later until
 // those whose listing is out of date have been listed anew, though not for long. A
@@ -101,25 +88,18 @@ func (p *mcptools) Ready(ctx context.Context) ([]pack.ServerStatus, error) {
 			return nil, pack.AsError(context.Cause(ctx))
 		}
 	}
-	over := time.NewTimer(patience)
-	defer over.Stop()
+	var passes []*bridge.Relisting
 	for _, s := range p.servers {
 		st := s.now()
 		if st.link == nil {
 			continue
 		}
-		pass := s.conn.keeper.Use(st.link.session.Freshness(), mcpclient.Expired)
-		if pass == nil {
-			continue
+		if pass := s.conn.keeper.Use(st.link.session.Freshness(), mcpclient.Expired); pass != nil {
+			passes = append(passes, pass)
 		}
-		select {
-		case <-pass.Done:
-		case <-ctx.Done():
-			return nil, pack.AsError(context.Cause(ctx))
-		case <-over.C:
-			s.conn.keeper.TooLong(pass)
-			return p.catalog.Load().statuses, nil
-		}
+	}
+	if bridge.Await(ctx, passes, bridge.Patience) != nil {
+		return nil, pack.AsError(context.Cause(ctx))
 	}
 	return p.catalog.Load().statuses, nil
 }

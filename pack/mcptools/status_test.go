@@ -414,6 +414,33 @@ func TestS2_13_ListChanged(t *testing.T) {
 	})
 }
 
+// Servers whose lists are out of date are listed anew side by side.
+func TestS2_13_ReadyListsSideBySide(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		names := []string{"a", "b", "c"}
+		for _, name := range names {
+			w.serve(name, tool("x", "")) // without a word on how long its list holds
+		}
+		w.dial(names...)
+		pass(3 * time.Second)
+		w.status("a")
+		pass(3 * time.Second)
+		for _, name := range names {
+			f := w.servers[name]
+			f.change(func() {
+				f.tools = append(f.tools, tool("y", ""))
+				f.list = func() { time.Sleep(2 * time.Second) }
+			})
+		}
+		start := time.Now()
+		w.status("a")
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("three lists of 2 s took %v", took)
+		}
+		w.wantNames("a_x", "a_y", "b_x", "b_y", "c_x", "c_y")
+	})
+}
+
 func TestS2_02_SignIn(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		f := w.serve("notion", tool("read", `,"annotations":{"readOnlyHint":true}`), tool("write", ""))
